@@ -1,0 +1,4 @@
+// Command swell upgrades fleets of managed Kyma runtimes.
+package main
+
+func main() {}
