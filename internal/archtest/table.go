@@ -1,0 +1,171 @@
+package archtest
+
+// modulePath is the import path of the product's module.
+const modulePath = "github.com/swell-fleet/swell"
+
+// layer is one level of the table. Its packages may import those of every layer further down.
+type layer struct {
+	name     string
+	packages []pattern
+}
+
+// grant names the packages that may import a module from outside or a package of the standard library. The longest path
+// that is a prefix of the import decides.
+type grant struct {
+	path     string
+	packages []pattern
+}
+
+// edge is one permitted import between packages of the same layer.
+type edge struct{ from, to pattern }
+
+// rules is the whole table.
+type rules struct {
+	// layers from the top to the bottom.
+	layers []layer
+	// beside lists the imports that are permitted within one layer.
+	beside []edge
+	// importers lists who alone may import a package, although its layer would let others do it.
+	importers map[pattern][]pattern
+	// imports lists all that a package may import of the product, although its layer would let it import more.
+	imports map[pattern][]pattern
+	// apart lists trees whose packages never import each other, tests included.
+	apart []pattern
+	// testOnly lists packages that only tests and other packages of this list import.
+	testOnly []pattern
+	// grants lists who owns what comes from outside the module. The tests of a package have the grants of the package.
+	grants []grant
+	// testGrants lists what every test may import from outside.
+	testGrants []string
+	// planned lists packages of the table that are not written yet. While it has entries, unused grants are not reported.
+	planned []pattern
+}
+
+// table is the architecture of Swell.
+var table = rules{
+	layers: []layer{
+		{"program", []pattern{"cmd/swell"}},
+		{"commands", []pattern{"internal/cli/..."}},
+		{"wiring", []pattern{"internal/app"}},
+		{"process", []pattern{"internal/config", "internal/telemetry"}},
+		{"adapters", []pattern{
+			"internal/httpapi/...", "internal/webui/...", "internal/auth",
+			"internal/engine/riverjobs", "internal/store/...", "internal/inventory/...",
+			"internal/executor/gardener", "internal/executor/provisioner", "internal/executor/kyma",
+			"internal/executor/noop", "internal/executor/executortest",
+		}},
+		{"engine", []pattern{"internal/engine"}},
+		{"domain", []pattern{"internal/fleet"}},
+		{"policy", []pattern{"internal/policy"}},
+		{"orchestration", []pattern{"orchestration", "orchestration/strategies"}},
+		{"runtime", []pattern{"runtime"}},
+		{"transport", []pattern{"internal/apiclient"}},
+		{"schema", []pattern{"gqlschema"}},
+		{"windows", []pattern{"internal/window"}},
+		{"tests", []pattern{"internal/testkit/...", "internal/archtest"}},
+	},
+	beside: []edge{
+		{"internal/httpapi/...", "internal/auth"},
+		{"internal/webui/...", "internal/auth"},
+		{"orchestration/strategies", "orchestration"},
+	},
+	importers: map[pattern][]pattern{
+		"orchestration/strategies": {"internal/cli/..."},
+		"internal/config":          {"internal/app", "internal/cli/..."},
+		"internal/telemetry":       {"internal/app", "internal/cli/..."},
+	},
+	imports: map[pattern][]pattern{
+		"cmd/swell":          {"internal/cli/..."},
+		"internal/window":    {},
+		"internal/apiclient": {},
+		"gqlschema":          {},
+	},
+	apart: []pattern{"internal/executor/..."},
+	testOnly: []pattern{
+		"internal/testkit/...", "internal/archtest", "internal/executor/executortest", "internal/store/storetest",
+	},
+	grants: []grant{
+		{"database/sql", []pattern{"internal/store/...", "internal/engine/riverjobs"}},
+		{"net/http", []pattern{
+			"internal/httpapi/...", "internal/webui/...", "internal/auth", "internal/inventory/...",
+			"internal/executor/gardener", "internal/executor/provisioner", "internal/executor/kyma",
+			"internal/apiclient", "runtime", "orchestration", "internal/telemetry", "internal/app", "internal/cli/...",
+		}},
+
+		{"github.com/riverqueue/river", []pattern{"internal/engine/riverjobs"}},
+		{"github.com/uptrace/bun", []pattern{"internal/store/..."}},
+		{"github.com/pressly/goose/v3", []pattern{"internal/store/..."}},
+		{"modernc.org/sqlite", []pattern{"internal/store/..."}},
+		{"github.com/jackc/pgx/v5", []pattern{"internal/store/...", "internal/engine/riverjobs"}},
+
+		{"github.com/danielgtaylor/huma/v2", []pattern{"internal/httpapi/..."}},
+		{"github.com/coreos/go-oidc/v3", []pattern{"internal/auth"}},
+		{"golang.org/x/oauth2", []pattern{"runtime", "orchestration", "internal/apiclient", "internal/auth", "internal/cli/..."}},
+
+		{"github.com/spf13/cobra", []pattern{"internal/cli/..."}},
+		{"github.com/spf13/pflag", []pattern{"internal/cli/...", "internal/config"}},
+		{"github.com/mattn/go-isatty", []pattern{"internal/cli/..."}},
+		{"golang.org/x/term", []pattern{"internal/cli/..."}},
+		{"github.com/knadh/koanf", []pattern{"internal/config"}},
+		{"sigs.k8s.io/yaml", []pattern{"internal/config", "internal/policy", "internal/cli/..."}},
+		{"github.com/gofrs/flock", []pattern{"internal/store/..."}},
+
+		{"github.com/gardener/gardener", kubernetesUsers},
+		{"k8s.io", kubernetesUsers},
+
+		{"github.com/Khan/genqlient", []pattern{"internal/executor/provisioner"}},
+		{"github.com/99designs/gqlgen", []pattern{"gqlschema"}},
+		{"github.com/sony/gobreaker/v2", []pattern{"internal/engine", "internal/executor/..."}},
+		{"golang.org/x/time", []pattern{"internal/engine", "internal/executor/...", "internal/httpapi/...", "internal/inventory/..."}},
+		{"golang.org/x/sync", []pattern{
+			"orchestration", "internal/engine/...", "internal/store/...", "internal/inventory/...", "internal/executor/...",
+			"internal/httpapi/...", "internal/app",
+		}},
+		{"github.com/google/uuid", []pattern{
+			"orchestration/strategies", "internal/fleet", "internal/engine/...", "internal/store/...", "internal/httpapi/...",
+			"internal/app", "internal/cli/...", "internal/executor/...", "internal/inventory/...",
+		}},
+
+		{"github.com/sirupsen/logrus", []pattern{"orchestration", "orchestration/strategies", "internal/app", "internal/cli/..."}},
+		{"github.com/prometheus/client_golang", []pattern{
+			"internal/telemetry", "internal/app", "internal/engine/...", "internal/httpapi/...", "internal/store/...",
+			"internal/inventory/...", "internal/executor/...",
+		}},
+		{"go.opentelemetry.io", []pattern{"internal/telemetry", "internal/app", "internal/httpapi/..."}},
+
+		// The mock of RuntimeLister is part of the published package.
+		{"github.com/stretchr/testify/mock", []pattern{"orchestration"}},
+		{"github.com/stretchr/testify/require", []pattern{"internal/testkit/...", "internal/executor/executortest", "internal/store/storetest"}},
+		{"github.com/google/go-cmp", []pattern{"internal/testkit/...", "internal/executor/executortest", "internal/store/storetest"}},
+		{"pgregory.net/rapid", []pattern{"internal/testkit/...", "internal/executor/executortest", "internal/store/storetest"}},
+	},
+	testGrants: []string{
+		"database/sql",
+		"net/http",
+		"github.com/stretchr/testify/require",
+		"github.com/stretchr/testify/mock",
+		"github.com/google/go-cmp",
+		"github.com/prometheus/client_golang",
+		"github.com/rogpeppe/go-internal",
+		"github.com/sirupsen/logrus",
+		"go.uber.org/goleak",
+		"golang.org/x/oauth2",
+		"golang.org/x/sync",
+		"pgregory.net/rapid",
+		"sigs.k8s.io/yaml",
+	},
+	planned: []pattern{
+		"internal/app", "internal/apiclient", "internal/auth", "internal/cli/...", "internal/config", "internal/engine",
+		"internal/engine/riverjobs", "internal/executor/executortest", "internal/executor/gardener", "internal/executor/kyma",
+		"internal/executor/noop", "internal/executor/provisioner", "internal/fleet", "internal/httpapi/...",
+		"internal/inventory/...", "internal/policy", "internal/store/...", "internal/store/storetest", "internal/telemetry",
+		"internal/testkit/...", "internal/webui/...", "internal/window", "orchestration", "orchestration/strategies",
+		"runtime",
+	},
+}
+
+// kubernetesUsers are the packages that know Gardener's and Kubernetes' clients.
+var kubernetesUsers = []pattern{
+	"orchestration", "internal/executor/gardener", "internal/executor/kyma", "internal/executor/executortest",
+	"internal/inventory/...", "internal/app", "internal/testkit/...",
+}
