@@ -1,0 +1,124 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// check returns every problem of the values, each with the name of its key.
+func (c *Config) check() []error {
+	var problems []error
+	bad := func(key, format string, args ...any) {
+		problems = append(problems, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+	}
+	oneOf := func(key, value string, allowed ...string) {
+		if !slices.Contains(allowed, value) {
+			bad(key, "%q is not one of %s", value, strings.Join(allowed, ", "))
+		}
+	}
+	positive := func(key string, d time.Duration) {
+		if d <= 0 {
+			bad(key, "%s is not longer than 0", d)
+		}
+	}
+	between := func(key string, n, low, high int) {
+		if n < low || n > high {
+			bad(key, "%d is not between %d and %d", n, low, high)
+		}
+	}
+
+	c.checkListen(bad)
+	if c.BasePath != "" && (!strings.HasPrefix(c.BasePath, "/") || strings.HasSuffix(c.BasePath, "/") || strings.ContainsAny(c.BasePath, "?#{} ")) {
+		bad("base-path", "%q does not begin with a slash, ends with one, or holds characters that no path has", c.BasePath)
+	}
+	if c.DatabaseURL != "" {
+		if u, err := url.Parse(c.DatabaseURL); err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+			bad("database-url", "it does not have the form postgres://user:password@host/name")
+		}
+	} else if c.DataDir == "" {
+		bad("data-dir", "it is empty and there is no database-url")
+	}
+	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	oneOf("log.format", c.Log.Format, "text", "json")
+	between("api.max-page-size", c.API.MaxPageSize, 1, 100_000)
+	between("api.page-size", c.API.PageSize, 1, max(1, c.API.MaxPageSize))
+	between("api.max-in-flight", c.API.MaxInFlight, 1, 100_000)
+	positive("api.request-timeout", c.API.RequestTimeout)
+	between("engine.max-workers", c.Engine.MaxWorkers, 1, 1_000_000)
+	between("engine.step-concurrency", c.Engine.StepConcurrency, 1, 10_000)
+	positive("engine.operation-time-limit", c.Engine.OperationTimeLimit)
+	positive("engine.sweep-interval", c.Engine.SweepInterval)
+	if c.Engine.SweepInterval > 10*time.Second {
+		bad("engine.sweep-interval", "%s is longer than 10s; work of dead replicas would be taken over too late", c.Engine.SweepInterval)
+	}
+	positive("engine.poll-interval", c.Engine.PollInterval)
+	if c.Engine.Retention < 0 {
+		bad("engine.retention", "%s is negative", c.Engine.Retention)
+	}
+	positive("shutdown-timeout", c.ShutdownTimeout)
+	oneOf("executor.upgrade-cluster", c.Executor.UpgradeCluster, ExecutorGardener, ExecutorNone)
+	oneOf("executor.upgrade-kyma", c.Executor.UpgradeKyma, ExecutorNone)
+	if c.NeedsGardener() && c.Gardener.Namespace == "" {
+		bad("gardener.namespace", "it is empty; name the namespace of the Gardener project")
+	}
+	if !(c.Gardener.QPS > 0) || math.IsInf(c.Gardener.QPS, 0) {
+		bad("gardener.qps", "%v is not above 0", c.Gardener.QPS)
+	}
+	between("gardener.burst", c.Gardener.Burst, 1, 1_000_000)
+	return problems
+}
+
+// The executors that may be configured.
+const (
+	ExecutorGardener = "gardener"
+	ExecutorNone     = "none"
+)
+
+// NeedsGardener reports whether any part talks to Gardener.
+func (c *Config) NeedsGardener() bool {
+	return c.Executor.UpgradeCluster == ExecutorGardener || c.Source.Gardener
+}
+
+// checkListen refuses an address that others can reach as long as nobody has to say who they are.
+func (c *Config) checkListen(bad func(key, format string, args ...any)) {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		bad("listen", "%q does not have the form host:port", c.Listen)
+		return
+	}
+	if !LoopbackHost(host) {
+		bad("listen", "%q can be reached from other machines, and without authentication everyone there could start upgrades; use a loopback address such as 127.0.0.1:8080", c.Listen)
+	}
+}
+
+// LoopbackHost reports whether a host without a port names this machine only: localhost or a loopback address.
+func LoopbackHost(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// Dump writes the settings in force as lines "key: value". Secrets are blanked.
+func (c *Config) Dump(w io.Writer) error {
+	v := reflect.ValueOf(c).Elem()
+	for _, key := range Keys() {
+		value := fmt.Sprint(v.FieldByIndex(key.index).Interface())
+		if key.Secret && value != "" {
+			value = "(set)"
+		}
+		if _, err := fmt.Fprintf(w, "%s: %s\n", key.Name, value); err != nil {
+			return fmt.Errorf("write the settings: %w", err)
+		}
+	}
+	return nil
+}

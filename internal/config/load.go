@@ -1,0 +1,186 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/rawbytes"
+	"github.com/knadh/koanf/v2"
+)
+
+// EnvPrefix begins the name of every environment variable of Swell.
+const EnvPrefix = "SWELL_"
+
+// foreignEnv are variables with the prefix that are not settings of the server: the command line and the tests read them.
+var foreignEnv = []string{"SWELL_CONFIG", "SWELL_URL", "SWELL_TOKEN", "SWELL_LANDSCAPE", "SWELL_TEST_POSTGRES"}
+
+// Sources are what settings are read from.
+type Sources struct {
+	// File is the path of a YAML file; empty means none.
+	File string
+	// Environ holds variables as "NAME=value", as os.Environ returns them.
+	Environ []string
+	// Flags holds the flags that were given, by flag name.
+	Flags map[string]string
+}
+
+// Load reads the settings and checks them. The error joins all problems, one a line.
+func Load(src Sources) (Config, error) {
+	k := koanf.New(".")
+	var problems []error
+	if src.File != "" {
+		if err := loadFile(k, src.File); err != nil {
+			return Config{}, err
+		}
+	}
+	keys := Keys()
+	problems = append(problems, overlayEnv(k, keys, src.Environ)...)
+	problems = append(problems, overlayFlags(k, keys, src.Flags)...)
+	problems = append(problems, unknownKeys(k, keys)...)
+
+	var c Config
+	v := reflect.ValueOf(&c).Elem()
+	for _, key := range keys {
+		text, from := key.Default, "default"
+		if k.Exists(key.Name) {
+			value := k.Get(key.Name)
+			if !scalar(value) {
+				problems = append(problems, fmt.Errorf("%s: want one value of type %s, not a list or a group", key.Name, key.Type))
+				continue
+			}
+			text, from = fmt.Sprint(value), "value"
+			if value == nil {
+				text, from = key.Default, "default"
+			}
+		}
+		if err := set(v.FieldByIndex(key.index), text); err != nil {
+			shown := strconv.Quote(text)
+			if key.Secret {
+				shown = "(not shown)"
+			}
+			problems = append(problems, fmt.Errorf("%s: the %s %s is not a valid %s", key.Name, from, shown, key.Type))
+		}
+	}
+	if len(problems) == 0 {
+		problems = c.check()
+	}
+	return c, errors.Join(problems...)
+}
+
+func loadFile(k *koanf.Koanf, path string) error {
+	text, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return fmt.Errorf("read the configuration file: %w", err)
+	}
+	if err := k.Load(rawbytes.Provider(text), yaml.Parser()); err != nil {
+		return fmt.Errorf("read the configuration file %s: %w", path, err)
+	}
+	return nil
+}
+
+func overlayEnv(k *koanf.Koanf, keys []Key, environ []string) []error {
+	byEnv := make(map[string]Key, len(keys))
+	for _, key := range keys {
+		byEnv[key.Env] = key
+	}
+	values := map[string]any{}
+	var problems []error
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, EnvPrefix) || slices.Contains(foreignEnv, name) {
+			continue
+		}
+		key, ok := byEnv[name]
+		if !ok {
+			problems = append(problems, fmt.Errorf("%s: no setting has this environment variable", name))
+			continue
+		}
+		values[key.Name] = value
+	}
+	return append(problems, merge(k, values)...)
+}
+
+func overlayFlags(k *koanf.Koanf, keys []Key, flags map[string]string) []error {
+	byFlag := make(map[string]Key, len(keys))
+	for _, key := range keys {
+		byFlag[key.Flag] = key
+	}
+	values := map[string]any{}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		key, ok := byFlag[name]
+		if !ok {
+			problems = append(problems, fmt.Errorf("--%s: no setting has this flag", name))
+			continue
+		}
+		values[key.Name] = flags[name]
+	}
+	return append(problems, merge(k, values)...)
+}
+
+func merge(k *koanf.Koanf, values map[string]any) []error {
+	if err := k.Load(confmap.Provider(values, "."), nil); err != nil {
+		return []error{fmt.Errorf("merge settings: %w", err)}
+	}
+	return nil
+}
+
+func unknownKeys(k *koanf.Koanf, keys []Key) []error {
+	var problems []error
+	for _, name := range k.Keys() {
+		known := slices.ContainsFunc(keys, func(key Key) bool {
+			return key.Name == name || strings.HasPrefix(key.Name, name+".") && k.Get(name) == nil
+		})
+		if !known {
+			problems = append(problems, fmt.Errorf("%s: no setting has this name", name))
+		}
+	}
+	return problems
+}
+
+func scalar(v any) bool {
+	if v == nil {
+		return true
+	}
+	switch reflect.TypeOf(v).Kind() { //nolint:exhaustive // everything else is one value
+	case reflect.Map, reflect.Slice, reflect.Struct:
+		return false
+	default:
+		return true
+	}
+}
+
+func set(v reflect.Value, text string) error {
+	switch p := v.Addr().Interface().(type) {
+	case *string:
+		*p = text
+		return nil
+	case *time.Duration:
+		d, err := time.ParseDuration(text)
+		*p = d
+		return err
+	case *int:
+		n, err := strconv.Atoi(text)
+		*p = n
+		return err
+	case *float64:
+		f, err := strconv.ParseFloat(text, 64)
+		*p = f
+		return err
+	case *bool:
+		b, err := strconv.ParseBool(text)
+		*p = b
+		return err
+	default:
+		return fmt.Errorf("no text form of %s", v.Type())
+	}
+}
