@@ -75,11 +75,14 @@ type Target struct {
 	Window WindowRule
 }
 
-// Queue enqueues the engine's jobs in the same transaction as the rows that they speak about.
+// Queue enqueues the engine's jobs in the same transaction as the rows that they speak about. An implementation reaches the database
+// transaction behind a Tx through the method SQLTx() *sql.Tx, which the transactions of both stores have.
 type Queue interface {
 	// Insert adds jobs and returns their numbers in the same order. A job that is already waiting or running is not added twice; its number is then
 	// that of the existing one, or 0 when it is not known.
 	Insert(ctx context.Context, tx Tx, jobs []Job) ([]int64, error)
+	// Waiting returns those of the jobs that wait for their time or for a free worker; those that run, have ended or are not known are left out.
+	Waiting(ctx context.Context, tx Tx, jobIDs []int64) ([]int64, error)
 	// Nudge tells the workers of this process, after the commit, that jobs are waiting. Other replicas find them by themselves.
 	Nudge()
 	// Wake makes a waiting job run at once. Numbers of jobs that run or have ended are ignored.

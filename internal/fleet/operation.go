@@ -52,6 +52,10 @@ type Operation struct {
 	CheckAt time.Time
 	// Sent is true from the moment just before something was sent to the backend on.
 	Sent bool
+	// Following is true once the backend is known to carry the upgrade out: the next step checks. While it is false the next step observes.
+	Following bool
+	// Failures counts the steps in a row that met a passing fault; 0 after one that did not.
+	Failures int
 	// Memo is what the executor keeps between steps, such as the generation that it wrote; null when there is nothing.
 	Memo json.RawMessage
 	// TimeLimitFrom is the point in time from which the time limit counts: the first start, or a later one that the executor named.
