@@ -1,0 +1,232 @@
+package orchestration
+
+import (
+	"math/bits"
+
+	"github.com/swell-fleet/swell/runtime"
+)
+
+// selector is a TargetSpec made ready to be put to many Shoots.
+//
+// Every entry is one bit: the include entries from bit 0 on, the exclude entries from the next word on. For each field that some entry
+// sets there is a column, which turns a Shoot's value into the set of entries that this value satisfies; an entry that leaves the field
+// open is in every set of its column. The entries that select a Shoot are what is left when the sets of all columns are intersected.
+// A pattern is put to each distinct value once, however many Shoots have it.
+type selector struct {
+	includes     int
+	includeWords int
+	words        int
+	all          []uint64
+
+	account, subAccount, region        *patternColumn
+	runtimeID, plan, shoot, instanceID *exactColumn
+}
+
+// exactColumn holds the sets of a field that is compared as a whole.
+type exactColumn struct {
+	open []uint64
+	rows map[string][]uint64
+}
+
+// row returns the entries that a value satisfies.
+func (c *exactColumn) row(value string) []uint64 {
+	if row, ok := c.rows[value]; ok {
+		return row
+	}
+	return c.open
+}
+
+// patternColumn holds the sets of a field that is compared with patterns.
+type patternColumn struct {
+	open     []uint64
+	patterns []patternEntries
+	rows     map[string][]uint64
+}
+
+// patternEntries says which entries carry one pattern.
+type patternEntries struct {
+	match   matcher
+	entries []uint64
+}
+
+// row returns the entries that a value satisfies.
+func (c *patternColumn) row(value string) []uint64 {
+	if row, ok := c.rows[value]; ok {
+		return row
+	}
+	row := append([]uint64(nil), c.open...)
+	for i := range c.patterns {
+		if c.patterns[i].match(value) {
+			union(row, c.patterns[i].entries)
+		}
+	}
+	c.rows[value] = row
+	return row
+}
+
+// compileTargets makes a selector. Its only error is a *TargetsError.
+//
+// A selector remembers what it was asked; it serves one resolution and must not be shared between goroutines.
+func compileTargets(targets TargetSpec) (*selector, error) {
+	checker := targetChecker{patterns: map[string]compiledPattern{}}
+	if err := checker.checkAll(targets); err != nil {
+		return nil, err
+	}
+	includeWords := (len(targets.Include) + 63) / 64
+	s := &selector{includes: len(targets.Include), includeWords: includeWords, words: includeWords + (len(targets.Exclude)+63)/64}
+	entries := make(map[int]*RuntimeTarget, len(targets.Include)+len(targets.Exclude))
+	s.all = make([]uint64, s.words)
+	for i := range targets.Include {
+		entries[i] = &targets.Include[i]
+		set(s.all, i)
+	}
+	for i := range targets.Exclude {
+		entries[includeWords*64+i] = &targets.Exclude[i]
+		set(s.all, includeWords*64+i)
+	}
+	s.account = s.patternColumn(entries, &checker, func(t *RuntimeTarget) string { return t.GlobalAccount })
+	s.subAccount = s.patternColumn(entries, &checker, func(t *RuntimeTarget) string { return t.SubAccount })
+	s.region = s.patternColumn(entries, &checker, func(t *RuntimeTarget) string { return t.Region })
+	s.runtimeID = s.exactColumn(entries, func(t *RuntimeTarget) string { return t.RuntimeID })
+	s.plan = s.exactColumn(entries, func(t *RuntimeTarget) string { return t.PlanName })
+	s.shoot = s.exactColumn(entries, func(t *RuntimeTarget) string { return t.Shoot })
+	s.instanceID = s.exactColumn(entries, func(t *RuntimeTarget) string { return t.InstanceID })
+	return s, nil
+}
+
+// exactColumn makes the column of one field, nil when no entry sets it.
+func (s *selector) exactColumn(entries map[int]*RuntimeTarget, field func(*RuntimeTarget) string) *exactColumn {
+	column := &exactColumn{open: make([]uint64, s.words), rows: map[string][]uint64{}}
+	for bit, entry := range entries {
+		value := field(entry)
+		if value == "" {
+			set(column.open, bit)
+			continue
+		}
+		if column.rows[value] == nil {
+			column.rows[value] = make([]uint64, s.words)
+		}
+		set(column.rows[value], bit)
+	}
+	if len(column.rows) == 0 {
+		return nil
+	}
+	for _, row := range column.rows {
+		union(row, column.open)
+	}
+	return column
+}
+
+// patternColumn makes the column of one field, nil when no entry sets it.
+func (s *selector) patternColumn(entries map[int]*RuntimeTarget, checker *targetChecker, field func(*RuntimeTarget) string) *patternColumn {
+	column := &patternColumn{open: make([]uint64, s.words), rows: map[string][]uint64{}}
+	index := map[string]int{}
+	for bit, entry := range entries {
+		expression := field(entry)
+		if expression == "" {
+			set(column.open, bit)
+			continue
+		}
+		i, ok := index[expression]
+		if !ok {
+			i = len(column.patterns)
+			index[expression] = i
+			column.patterns = append(column.patterns, patternEntries{
+				match:   checker.patterns[expression].matcher,
+				entries: make([]uint64, s.words),
+			})
+		}
+		set(column.patterns[i].entries, bit)
+	}
+	if len(column.patterns) == 0 {
+		return nil
+	}
+	return column
+}
+
+// verdict says what the entries make of one Shoot.
+type verdict struct {
+	// include is the first include entry that selects the Shoot, -1 when none does.
+	include int
+	// excluded tells that an exclude entry selects it too.
+	excluded bool
+}
+
+// judge puts all entries to a Shoot. known is the runtime as the lister knows it, nil when it does not.
+//
+// The plan of a Shoot that the lister does not know cannot be told. Such a Shoot is no target in any case; so that it is reported
+// where it might have been meant, its plan counts as the one that an include entry asks for.
+func (s *selector) judge(shoot *shootFacts, known *runtime.RuntimeDTO, scratch []uint64) verdict {
+	copy(scratch, s.all)
+	if s.region != nil {
+		s.region.keep(scratch, shoot.region, shoot.region != "")
+	}
+	if s.account != nil {
+		s.account.keep(scratch, shoot.account, shoot.hasAccount)
+	}
+	if s.subAccount != nil {
+		s.subAccount.keep(scratch, shoot.subAccount, shoot.hasSubAccount)
+	}
+	if s.runtimeID != nil {
+		intersect(scratch, s.runtimeID.row(shoot.runtimeID))
+	}
+	if s.shoot != nil {
+		intersect(scratch, s.shoot.row(shoot.name))
+	}
+	if s.plan != nil {
+		if known != nil {
+			intersect(scratch, s.plan.row(known.ServicePlanName))
+		} else {
+			intersect(scratch[s.includeWords:], s.plan.open[s.includeWords:])
+		}
+	}
+	if s.instanceID != nil {
+		if known != nil {
+			intersect(scratch, s.instanceID.row(known.InstanceID))
+		} else {
+			intersect(scratch, s.instanceID.open)
+		}
+	}
+	return verdict{include: first(scratch[:s.includeWords]), excluded: first(scratch[s.includeWords:]) >= 0}
+}
+
+// keep drops from the set the entries that the value does not satisfy; an absent value satisfies no pattern.
+func (c *patternColumn) keep(entries []uint64, value string, present bool) {
+	if present {
+		intersect(entries, c.row(value))
+	} else {
+		intersect(entries, c.open)
+	}
+}
+
+func set(words []uint64, bit int) { words[bit/64] |= 1 << (bit % 64) }
+
+func has(words []uint64, bit int) bool { return words[bit/64]&(1<<(bit%64)) != 0 }
+
+func union(into, other []uint64) {
+	for i := range into {
+		into[i] |= other[i]
+	}
+}
+
+func subtract(from, other []uint64) {
+	for i := range from {
+		from[i] &^= other[i]
+	}
+}
+
+func intersect(into, other []uint64) {
+	for i := range into {
+		into[i] &= other[i]
+	}
+}
+
+// first returns the lowest bit of a set, -1 when it is empty.
+func first(words []uint64) int {
+	for i, word := range words {
+		if word != 0 {
+			return i*64 + bits.TrailingZeros64(word)
+		}
+	}
+	return -1
+}

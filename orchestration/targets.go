@@ -1,0 +1,176 @@
+package orchestration
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxTargetProblems is how many faults of a TargetSpec one error tells; the rest is counted only.
+const maxTargetProblems = 10
+
+// maxQuotedValue is how many bytes of a refused value an error repeats.
+const maxQuotedValue = 200
+
+// TargetProblem is one fault of a TargetSpec.
+type TargetProblem struct {
+	// Field names the faulty entry or field as in the request, e.g. "targets.include[2].region".
+	Field string
+	// Value is what stands there; empty when the fault is that nothing does.
+	Value string
+	// Reason says what is wrong with it.
+	Reason string
+}
+
+// Error names the field, the value (quoted and cut to 200 bytes) and the reason.
+func (p TargetProblem) Error() string {
+	if p.Value == "" {
+		return p.Field + ": " + p.Reason
+	}
+	value := p.Value
+	if len(value) > maxQuotedValue {
+		value = strings.ToValidUTF8(value[:maxQuotedValue], "") + "…"
+	}
+	return p.Field + ": " + strconv.Quote(value) + ": " + p.Reason
+}
+
+// TargetsError says what is wrong with a TargetSpec. It is what Validate, Resolve and Preview return for targets that must not be
+// used; reach it with errors.As.
+type TargetsError struct {
+	// Problems holds every fault, in the order of the entries. It is never empty.
+	Problems []TargetProblem
+}
+
+// Error tells the first ten faults and how many more there are.
+func (e *TargetsError) Error() string {
+	var text strings.Builder
+	for i, problem := range e.Problems {
+		if i == maxTargetProblems {
+			fmt.Fprintf(&text, "; and %d more", len(e.Problems)-i)
+			break
+		}
+		if i > 0 {
+			text.WriteString("; ")
+		}
+		text.WriteString(problem.Error())
+	}
+	return text.String()
+}
+
+// Validate checks everything about a TargetSpec that can be checked without knowing the fleet. It returns nil or a *TargetsError that
+// names every faulty entry.
+//
+// Faults are: no include entry; an entry of either list without any field; a Target other than "all"; a field that consists of white
+// space; a pattern that is not a valid RE2 expression. None of them is read as "all" or passed over, so that a typing mistake never
+// makes a selection wider or narrower than it was meant.
+func (t TargetSpec) Validate() error {
+	_, err := compileTargets(t)
+	return err
+}
+
+// targetFields lists the fields of a RuntimeTarget with their names in JSON.
+func targetFields(t *RuntimeTarget) [8]struct{ name, value string } {
+	return [8]struct{ name, value string }{
+		{"target", t.Target},
+		{"globalAccount", t.GlobalAccount},
+		{"subAccount", t.SubAccount},
+		{"region", t.Region},
+		{"runtimeID", t.RuntimeID},
+		{"planName", t.PlanName},
+		{"shoot", t.Shoot},
+		{"instanceID", t.InstanceID},
+	}
+}
+
+// targetChecker collects the faults of a TargetSpec and compiles each distinct pattern once.
+type targetChecker struct {
+	problems []TargetProblem
+	patterns map[string]compiledPattern
+}
+
+type compiledPattern struct {
+	matcher matcher
+	err     error
+}
+
+// compile returns the matcher of a pattern.
+func (c *targetChecker) compile(expression string) (matcher, error) {
+	known, ok := c.patterns[expression]
+	if !ok {
+		known.matcher, known.err = compilePattern(expression)
+		c.patterns[expression] = known
+	}
+	return known.matcher, known.err
+}
+
+// check adds the faults of one entry.
+func (c *targetChecker) check(path string, target *RuntimeTarget) {
+	empty := true
+	for _, field := range targetFields(target) {
+		if field.value == "" {
+			continue
+		}
+		empty = false
+		name := path + "." + field.name
+		if strings.TrimSpace(field.value) == "" {
+			c.add(name, field.value, "is blank")
+			continue
+		}
+		switch field.name {
+		case "target":
+			if field.value != TargetAll {
+				c.add(name, field.value, `is not a known target; the only one is "`+TargetAll+`"`)
+			}
+		case "globalAccount", "subAccount", "region":
+			if _, err := c.compile(field.value); err != nil {
+				c.add(name, field.value, patternFault(err))
+			}
+		}
+	}
+	if empty {
+		c.add(path, "", `selects by nothing; give at least one field, or "target": "`+TargetAll+`"`)
+	}
+}
+
+func (c *targetChecker) add(field, value, reason string) {
+	c.problems = append(c.problems, TargetProblem{Field: field, Value: value, Reason: reason})
+}
+
+// checkAll checks a whole TargetSpec. The matchers of its patterns are in c.patterns afterwards.
+func (c *targetChecker) checkAll(targets TargetSpec) error {
+	if len(targets.Include) == 0 {
+		c.add("targets.include", "", `is empty; to select every runtime give an entry with "target": "`+TargetAll+`"`)
+	}
+	for i := range targets.Include {
+		c.check("targets.include["+strconv.Itoa(i)+"]", &targets.Include[i])
+	}
+	for i := range targets.Exclude {
+		c.check("targets.exclude["+strconv.Itoa(i)+"]", &targets.Exclude[i])
+	}
+	if len(c.problems) > 0 {
+		return &TargetsError{Problems: c.problems}
+	}
+	return nil
+}
+
+// patternFault leaves out of an error of the regexp package the expression, which stands in the problem anyway.
+func patternFault(err error) string {
+	text := "is not a valid pattern"
+	if syntaxErr, ok := err.(interface{ Unwrap() error }); ok && syntaxErr.Unwrap() != nil {
+		return text + ": " + syntaxErr.Unwrap().Error()
+	}
+	return text + ": " + err.Error()
+}
+
+// compilePattern turns an unanchored RE2 expression into a matcher.
+func compilePattern(expression string) (matcher, error) {
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return nil, err
+	}
+	return re.MatchString, nil
+}
+
+// matcher tells whether a value contains a match.
+type matcher func(value string) bool
