@@ -37,6 +37,8 @@ type Orchestration struct {
 	Counts Counts
 	// LeftOut is the number of runtimes that the targets matched and that were left out with a reason.
 	LeftOut int
+	// LeftOutWhy sums up why, such as "2 suspended, 1 being deleted"; empty when nothing was left out.
+	LeftOutWhy string
 }
 
 // Workers returns how many operations may be in progress at the same time: at least 1.
