@@ -121,12 +121,13 @@ var table = rules{
 			"orchestration", "internal/engine/...", "internal/store/...", "internal/inventory/...", "internal/executor/...",
 			"internal/httpapi/...", "internal/app",
 		}},
+		{"github.com/cenkalti/backoff/v5", []pattern{"internal/apiclient"}},
 		{"github.com/google/uuid", []pattern{
-			"orchestration/strategies", "internal/fleet", "internal/engine/...", "internal/store/...", "internal/httpapi/...",
+			"internal/apiclient", "orchestration/strategies", "internal/fleet", "internal/engine/...", "internal/store/...", "internal/httpapi/...",
 			"internal/app", "internal/cli/...", "internal/executor/...", "internal/inventory/...",
 		}},
 
-		{"github.com/sirupsen/logrus", []pattern{"orchestration", "orchestration/strategies", "internal/app", "internal/cli/..."}},
+		{"github.com/sirupsen/logrus", []pattern{"orchestration", "orchestration/strategies", "internal/telemetry", "internal/app", "internal/cli/..."}},
 		{"github.com/prometheus/client_golang", []pattern{
 			"internal/telemetry", "internal/app", "internal/engine/...", "internal/httpapi/...", "internal/store/...",
 			"internal/inventory/...", "internal/executor/...",
