@@ -49,6 +49,7 @@ verify: build ## check generated code, modules, links, examples, and that the re
 	@$(timed) "generated code" scripts/check-generated
 	@$(timed) "tidy modules" scripts/check-modules
 	@$(timed) "links" scripts/check-links
+	@$(timed) "secrets" scripts/check-secrets
 	@$(timed) "examples" go test -run '^Example' ./runtime ./orchestration/... ./gqlschema
 	@$(timed) "install module" scripts/in scripts/verifymodule go run . ../..
 
