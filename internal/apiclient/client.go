@@ -30,7 +30,7 @@ type Options struct {
 	HTTPClient *http.Client
 	// Auth brings the token whose AccessToken is sent as bearer. Nil means no Authorization header.
 	Auth oauth2.TokenSource
-	// NewError makes the error of an answer with an unexpected status. Nil means that the *Failure itself is the error.
+	// NewError makes the error of an answer with an unexpected status. Nil means an error that has the failure's text only.
 	NewError func(Failure) error
 	// Tries is how often a request is sent at most, the first time included. 0 means DefaultTries.
 	Tries uint
@@ -66,7 +66,7 @@ func New(opts Options) *Client {
 		opts.HTTPClient = &http.Client{}
 	}
 	if opts.NewError == nil {
-		opts.NewError = func(f Failure) error { return &f }
+		opts.NewError = func(f Failure) error { return errors.New(f.String()) }
 	}
 	c := &Client{opts: opts}
 	c.base, c.baseErr = parseBase(opts.BaseURL)

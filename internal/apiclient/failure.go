@@ -17,7 +17,7 @@ const (
 	maxReasonBody = 64 << 10
 )
 
-// Failure is an answer with an unexpected status.
+// Failure is an answer with an unexpected status. It is no error itself: the public packages have an error type with the same fields.
 type Failure struct {
 	// Method is the HTTP method of the request.
 	Method string
@@ -29,13 +29,8 @@ type Failure struct {
 	Reason string
 }
 
-// Error says method, address, status and reason.
-func (f *Failure) Error() string {
-	return FormatFailure(*f)
-}
-
-// FormatFailure puts a failure into one line. The public error types share it.
-func FormatFailure(f Failure) string {
+// String puts a failure into one line. The public error types use it as their text.
+func (f Failure) String() string {
 	text := fmt.Sprintf("%s %s: status %d", f.Method, shorten(f.URL), f.Status)
 	if name := http.StatusText(f.Status); name != "" {
 		text += " " + name
