@@ -1,6 +1,7 @@
 package orchestration
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/swell-fleet/swell/runtime"
@@ -11,14 +12,22 @@ import (
 type fleetIndex struct {
 	shoots   []shootFacts
 	runtimes []runtime.RuntimeDTO
-	// slot holds the slot of each Shoot, -1 for a Shoot without a runtime ID.
+	// slot holds the slot of each Shoot, noSlot for a Shoot without a runtime ID.
 	slot []int32
 	// ambiguous marks the slots of runtime IDs that more than one Shoot carries or that the lister has for more than one instance.
 	ambiguous []bool
 	// repeated marks Shoots that stand in the list a second time.
 	repeated []bool
-	// sharers names who has an ambiguous runtime ID; nil until somebody asks.
+	// sharers names the Shoots that have an ambiguous runtime ID.
 	sharers map[string][]string
+}
+
+const noSlot = -1
+
+// shootKey identifies a Shoot among those with one runtime ID.
+type shootKey struct {
+	slot            int32
+	namespace, name string
 }
 
 // index joins the two lists.
@@ -47,34 +56,59 @@ func index(shoots []shootFacts, runtimes []runtime.RuntimeDTO) *fleetIndex {
 			fleet.ambiguous[i] = fleet.ambiguous[earlier]
 		}
 	}
-	owner := make([]int32, len(runtimes), len(runtimes)+16)
+	inParallel(len(shoots), stepsPerShoot, func(begin, end int) {
+		for i := begin; i < end; i++ {
+			slot, ok := slots[shoots[i].runtimeID]
+			if !ok {
+				slot = noSlot
+			}
+			fleet.slot[i] = slot
+		}
+	})
+	fleet.findRepeats(slots)
+	return fleet
+}
+
+// findRepeats gives Shoots that the lister does not know their slots and finds Shoots that share one.
+func (f *fleetIndex) findRepeats(slots map[string]int32) {
+	owner := make([]int32, len(f.runtimes), len(f.runtimes)+16)
 	for i := range owner {
-		owner[i] = -1
+		owner[i] = noSlot
 	}
-	for i := range shoots {
-		id := shoots[i].runtimeID
-		if id == "" {
-			fleet.slot[i] = -1
+	shared := map[shootKey]bool{}
+	for i := range f.shoots {
+		shoot := &f.shoots[i]
+		if shoot.runtimeID == "" {
 			continue
 		}
-		slot, ok := slots[id]
-		if !ok {
-			slot = int32(len(fleet.ambiguous))
-			slots[id] = slot
-			fleet.ambiguous = append(fleet.ambiguous, false)
-			owner = append(owner, -1)
+		slot := f.slot[i]
+		if slot == noSlot {
+			known, ok := slots[shoot.runtimeID]
+			if !ok {
+				known = int32(len(f.ambiguous))
+				slots[shoot.runtimeID] = known
+				f.ambiguous = append(f.ambiguous, false)
+				owner = append(owner, noSlot)
+			}
+			slot = known
+			f.slot[i] = slot
 		}
-		fleet.slot[i] = slot
-		switch other := owner[slot]; {
-		case other < 0:
+		other := owner[slot]
+		if other == noSlot {
 			owner[slot] = int32(i)
-		case shoots[other].name == shoots[i].name && shoots[other].namespace == shoots[i].namespace:
-			fleet.repeated[i] = true
-		default:
-			fleet.ambiguous[slot] = true
+			continue
 		}
+		key := shootKey{slot, shoot.namespace, shoot.name}
+		if shared[key] || f.shoots[other].name == shoot.name && f.shoots[other].namespace == shoot.namespace {
+			f.repeated[i] = true
+			continue
+		}
+		shared[key] = true
+		f.ambiguous[slot] = true
 	}
-	return fleet
+	if slices.Contains(f.ambiguous, true) {
+		f.findSharers()
+	}
 }
 
 // runtimeOf returns the runtime of a Shoot, nil when the lister does not know it.
@@ -86,37 +120,36 @@ func (f *fleetIndex) runtimeOf(shoot int) *runtime.RuntimeDTO {
 	return &f.runtimes[slot]
 }
 
-// maxNamesakes is how many Shoots and instances the description of an ambiguous runtime ID names.
+// maxNamesakes is how many Shoots the description of an ambiguous runtime ID names.
 const maxNamesakes = 5
 
-// namesakes says who shares the runtime ID of a Shoot.
+// namesakes says who else has the runtime ID of a Shoot.
 func (f *fleetIndex) namesakes(shoot int) string {
-	if f.sharers == nil {
-		f.findSharers()
-	}
-	own := "Shoot " + f.shoots[shoot].name
 	var others []string
-	for _, sharer := range f.sharers[f.shoots[shoot].runtimeID] {
-		if sharer == own {
-			continue
+	for _, name := range f.sharers[f.shoots[shoot].runtimeID] {
+		if name != f.shoots[shoot].name {
+			others = append(others, name)
 		}
-		if len(others) == maxNamesakes {
-			others = append(others, "others")
-			break
-		}
-		others = append(others, sharer)
 	}
-	return strings.Join(others, ", ")
+	switch {
+	case len(others) == 0:
+		return "more than one instance has the runtime ID"
+	case len(others) > maxNamesakes:
+		return "other Shoots have the runtime ID too: " + strings.Join(others[:maxNamesakes], ", ") + " and others"
+	case len(others) == 1:
+		return "another Shoot has the runtime ID too: " + others[0]
+	}
+	return "other Shoots have the runtime ID too: " + strings.Join(others, ", ")
 }
 
-// findSharers notes, for each ambiguous runtime ID, some of the Shoots and all of the instances that have it.
+// findSharers notes, for each ambiguous runtime ID, the first Shoots that have it.
 func (f *fleetIndex) findSharers() {
 	f.sharers = map[string][]string{}
 	for i := range f.shoots {
-		if slot := f.slot[i]; slot >= 0 && f.ambiguous[slot] && !f.repeated[i] {
+		if slot := f.slot[i]; slot != noSlot && f.ambiguous[slot] && !f.repeated[i] {
 			id := f.shoots[i].runtimeID
 			if len(f.sharers[id]) < maxNamesakes+2 {
-				f.sharers[id] = append(f.sharers[id], "Shoot "+f.shoots[i].name)
+				f.sharers[id] = append(f.sharers[id], f.shoots[i].name)
 			}
 		}
 	}

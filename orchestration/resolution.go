@@ -2,7 +2,9 @@ package orchestration
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
+	"sync"
 	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -69,74 +71,126 @@ func ResolveTargets(targets TargetSpec, shoots []*gardencorev1beta1.Shoot, runti
 	if err != nil {
 		return Resolution{}, err
 	}
-	return selector.resolve(factsOf(shoots), runtimes), nil
+	return selector.resolve(factsOfShoots(shoots), runtimes), nil
 }
 
-// pick is a Shoot that was selected, as its place in the list of facts and the include entry that decides its place in the order.
+// pick is a Shoot that is a target, with what decides its place in the order.
 type pick struct {
-	name         string
-	include      int32
+	include int32
+	// begin holds the first eight bytes of the name, most of the comparisons' answer.
+	begin uint64
+	name  string
+	// shoot and known are its places among the Shoots and the runtimes.
 	shoot, known int32
+}
+
+func comparePicks(a, b pick) int {
+	switch {
+	case a.include != b.include:
+		return cmp.Compare(a.include, b.include)
+	case a.begin != b.begin:
+		return cmp.Compare(a.begin, b.begin)
+	case a.name != b.name:
+		return cmp.Compare(a.name, b.name)
+	}
+	return cmp.Compare(a.shoot, b.shoot)
+}
+
+// nameBegin returns the first eight bytes of a name as a number that is ordered like them.
+func nameBegin(name string) uint64 {
+	var begin [8]byte
+	copy(begin[:], name)
+	return binary.BigEndian.Uint64(begin[:])
+}
+
+// findings is what the look at a range of the Shoots brought.
+type findings struct {
+	picks   []pick
+	leftOut []LeftOut
+	// unmatched holds the include entries that selected none of these Shoots.
+	unmatched []uint64
 }
 
 // resolve applies the selector. It must be called once only.
 func (s *selector) resolve(shoots []shootFacts, runtimes []runtime.RuntimeDTO) Resolution {
 	fleet := index(shoots, runtimes)
+	s.read(shoots)
+	var mutex sync.Mutex
+	found := findings{leftOut: []LeftOut{}, unmatched: slices.Clone(s.all[:s.includeWords])}
+	inParallel(len(shoots), stepsPerShoot, func(begin, end int) {
+		part := s.look(fleet, begin, end)
+		mutex.Lock()
+		defer mutex.Unlock()
+		found.picks = append(found.picks, part.picks...)
+		found.leftOut = append(found.leftOut, part.leftOut...)
+		intersect(found.unmatched, part.unmatched)
+	})
+	slices.SortFunc(found.picks, comparePicks)
+	slices.SortFunc(found.leftOut, func(a, b LeftOut) int {
+		return cmp.Or(cmp.Compare(a.ShootName, b.ShootName), cmp.Compare(a.RuntimeID, b.RuntimeID), cmp.Compare(a.Reason, b.Reason))
+	})
+	resolution := Resolution{Runtimes: make([]Runtime, len(found.picks)), LeftOut: found.leftOut, Unmatched: []int{}}
+	inParallel(len(found.picks), stepsPerShoot, func(begin, end int) {
+		windows := windowCache{}
+		for i := begin; i < end; i++ {
+			pick := found.picks[i]
+			resolution.Runtimes[i] = target(&shoots[pick.shoot], &runtimes[pick.known], windows)
+		}
+	})
+	for i := range s.includes {
+		if has(found.unmatched, i) {
+			resolution.Unmatched = append(resolution.Unmatched, i)
+		}
+	}
+	return resolution
+}
+
+// look puts the entries to a range of the Shoots.
+func (s *selector) look(fleet *fleetIndex, begin, end int) findings {
 	scratch := make([]uint64, s.words)
-	unmatched := append([]uint64(nil), s.all[:s.includeWords]...)
-	var picks []pick
-	leftOut := []LeftOut{}
-	for i := range shoots {
+	found := findings{unmatched: slices.Clone(s.all[:s.includeWords])}
+	for i := begin; i < end; i++ {
 		if fleet.repeated[i] {
 			continue
 		}
-		shoot := &shoots[i]
-		known := fleet.runtimeOf(i)
-		verdict := s.judge(shoot, known, scratch)
+		shoot, known := &fleet.shoots[i], fleet.runtimeOf(i)
+		verdict := s.judge(i, shoot, known, scratch)
 		if verdict.include < 0 {
 			continue
 		}
-		subtract(unmatched, scratch)
-		reason, description := LeftOutReason(""), ""
-		switch {
-		case verdict.excluded:
+		subtract(found.unmatched, scratch)
+		reason, description := fleet.hindrance(i, known)
+		if verdict.excluded {
 			reason, description = LeftOutExcluded, "an exclude entry selects it"
-		case shoot.runtimeID == "":
-			reason, description = LeftOutNoRuntimeID, "the Shoot has no annotation with a runtime ID"
-		case fleet.ambiguous[fleet.slot[i]]:
-			reason, description = LeftOutDuplicateRuntimeID, "the runtime ID is not unique: "+fleet.namesakes(i)
-		case shoot.beingDeleted:
-			reason, description = LeftOutShootBeingDeleted, "the Shoot is being deleted"
-		case known == nil:
-			reason, description = LeftOutUnknownToLister, "no runtime with this ID is known"
-		default:
-			reason, description = unreachable(known)
 		}
 		if reason == "" {
-			picks = append(picks, pick{name: shoot.name, include: int32(verdict.include), shoot: int32(i), known: fleet.slot[i]})
+			found.picks = append(found.picks, pick{
+				include: int32(verdict.include), begin: nameBegin(shoot.name), name: shoot.name, shoot: int32(i), known: fleet.slot[i],
+			})
 			continue
 		}
 		row := LeftOut{ShootName: shoot.name, RuntimeID: shoot.runtimeID, Reason: reason, Description: description}
 		if known != nil {
 			row.InstanceID = known.InstanceID
 		}
-		leftOut = append(leftOut, row)
+		found.leftOut = append(found.leftOut, row)
 	}
-	slices.SortFunc(picks, func(a, b pick) int {
-		return cmp.Or(cmp.Compare(a.include, b.include), cmp.Compare(a.name, b.name), cmp.Compare(a.shoot, b.shoot))
-	})
-	slices.SortStableFunc(leftOut, func(a, b LeftOut) int { return cmp.Compare(a.ShootName, b.ShootName) })
-	resolution := Resolution{Runtimes: make([]Runtime, len(picks)), LeftOut: leftOut, Unmatched: []int{}}
-	windows := windowCache{}
-	for i, pick := range picks {
-		resolution.Runtimes[i] = target(&shoots[pick.shoot], &runtimes[pick.known], windows)
+	return found
+}
+
+// hindrance says why a Shoot can be no target whatever the entries say; the reason is empty when it can.
+func (f *fleetIndex) hindrance(i int, known *runtime.RuntimeDTO) (LeftOutReason, string) {
+	switch shoot := &f.shoots[i]; {
+	case shoot.runtimeID == "":
+		return LeftOutNoRuntimeID, "the Shoot has no annotation with a runtime ID"
+	case f.ambiguous[f.slot[i]]:
+		return LeftOutDuplicateRuntimeID, f.namesakes(i)
+	case shoot.beingDeleted:
+		return LeftOutShootBeingDeleted, "the Shoot is being deleted"
+	case known == nil:
+		return LeftOutUnknownToLister, "no runtime with this ID is known"
 	}
-	for i := range s.includes {
-		if has(unmatched, i) {
-			resolution.Unmatched = append(resolution.Unmatched, i)
-		}
-	}
-	return resolution
+	return unreachable(known)
 }
 
 // target describes a target. What the Shoot does not say of it is taken from the lister.

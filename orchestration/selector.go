@@ -40,7 +40,10 @@ func (c *exactColumn) row(value string) []uint64 {
 type patternColumn struct {
 	open     []uint64
 	patterns []patternEntries
-	rows     map[string][]uint64
+
+	// rowOf holds the row of each Shoot. Rows lie behind each other in rows; the first is the one of Shoots without a value.
+	rowOf []int32
+	rows  []uint64
 }
 
 // patternEntries says which entries carry one pattern.
@@ -49,24 +52,50 @@ type patternEntries struct {
 	entries []uint64
 }
 
-// row returns the entries that a value satisfies.
-func (c *patternColumn) row(value string) []uint64 {
-	if row, ok := c.rows[value]; ok {
-		return row
-	}
-	row := append([]uint64(nil), c.open...)
-	for i := range c.patterns {
-		if c.patterns[i].match(value) {
-			union(row, c.patterns[i].entries)
+// read takes the values of all Shoots and puts the patterns to each distinct one. An absent value satisfies no pattern.
+func (c *patternColumn) read(shoots []shootFacts, valueOf func(*shootFacts) (string, bool)) {
+	c.rowOf = make([]int32, len(shoots))
+	numbers := map[string]int32{}
+	var values []string
+	for i := range shoots {
+		value, present := valueOf(&shoots[i])
+		if !present {
+			continue
 		}
+		number, ok := numbers[value]
+		if !ok {
+			values = append(values, value)
+			number = int32(len(values))
+			numbers[value] = number
+		}
+		c.rowOf[i] = number
 	}
-	c.rows[value] = row
-	return row
+	words := len(c.open)
+	c.rows = make([]uint64, (len(values)+1)*words)
+	copy(c.rows, c.open)
+	inParallel(len(values), len(c.patterns), func(begin, end int) {
+		for i := begin; i < end; i++ {
+			row := c.rows[(i+1)*words : (i+2)*words]
+			copy(row, c.open)
+			for j := range c.patterns {
+				if c.patterns[j].match(values[i]) {
+					union(row, c.patterns[j].entries)
+				}
+			}
+		}
+	})
+}
+
+// row returns the entries that the value of a Shoot satisfies.
+func (c *patternColumn) row(shoot int) []uint64 {
+	words := len(c.open)
+	begin := int(c.rowOf[shoot]) * words
+	return c.rows[begin : begin+words]
 }
 
 // compileTargets makes a selector. Its only error is a *TargetsError.
 //
-// A selector remembers what it was asked; it serves one resolution and must not be shared between goroutines.
+// A selector serves one resolution: it keeps what it read of the Shoots.
 func compileTargets(targets TargetSpec) (*selector, error) {
 	checker := targetChecker{patterns: map[string]compiledPattern{}}
 	if err := checker.checkAll(targets); err != nil {
@@ -119,7 +148,7 @@ func (s *selector) exactColumn(entries map[int]*RuntimeTarget, field func(*Runti
 
 // patternColumn makes the column of one field, nil when no entry sets it.
 func (s *selector) patternColumn(entries map[int]*RuntimeTarget, checker *targetChecker, field func(*RuntimeTarget) string) *patternColumn {
-	column := &patternColumn{open: make([]uint64, s.words), rows: map[string][]uint64{}}
+	column := &patternColumn{open: make([]uint64, s.words)}
 	index := map[string]int{}
 	for bit, entry := range entries {
 		expression := field(entry)
@@ -152,20 +181,30 @@ type verdict struct {
 	excluded bool
 }
 
-// judge puts all entries to a Shoot. known is the runtime as the lister knows it, nil when it does not.
+// read takes from the Shoots what the entries ask for. It has to be called before judge.
+func (s *selector) read(shoots []shootFacts) {
+	if s.region != nil {
+		s.region.read(shoots, func(shoot *shootFacts) (string, bool) { return shoot.region, shoot.region != "" })
+	}
+	if s.account != nil {
+		s.account.read(shoots, func(shoot *shootFacts) (string, bool) { return shoot.account, shoot.hasAccount })
+	}
+	if s.subAccount != nil {
+		s.subAccount.read(shoots, func(shoot *shootFacts) (string, bool) { return shoot.subAccount, shoot.hasSubAccount })
+	}
+}
+
+// judge puts all entries to the Shoot with this place in the list that was read. known is the runtime as the lister knows it, nil when
+// it does not. What is left of the entries is in scratch afterwards.
 //
 // The plan of a Shoot that the lister does not know cannot be told. Such a Shoot is no target in any case; so that it is reported
 // where it might have been meant, its plan counts as the one that an include entry asks for.
-func (s *selector) judge(shoot *shootFacts, known *runtime.RuntimeDTO, scratch []uint64) verdict {
+func (s *selector) judge(place int, shoot *shootFacts, known *runtime.RuntimeDTO, scratch []uint64) verdict {
 	copy(scratch, s.all)
-	if s.region != nil {
-		s.region.keep(scratch, shoot.region, shoot.region != "")
-	}
-	if s.account != nil {
-		s.account.keep(scratch, shoot.account, shoot.hasAccount)
-	}
-	if s.subAccount != nil {
-		s.subAccount.keep(scratch, shoot.subAccount, shoot.hasSubAccount)
+	for _, column := range [...]*patternColumn{s.region, s.account, s.subAccount} {
+		if column != nil {
+			intersect(scratch, column.row(place))
+		}
 	}
 	if s.runtimeID != nil {
 		intersect(scratch, s.runtimeID.row(shoot.runtimeID))
@@ -188,15 +227,6 @@ func (s *selector) judge(shoot *shootFacts, known *runtime.RuntimeDTO, scratch [
 		}
 	}
 	return verdict{include: first(scratch[:s.includeWords]), excluded: first(scratch[s.includeWords:]) >= 0}
-}
-
-// keep drops from the set the entries that the value does not satisfy; an absent value satisfies no pattern.
-func (c *patternColumn) keep(entries []uint64, value string, present bool) {
-	if present {
-		intersect(entries, c.row(value))
-	} else {
-		intersect(entries, c.open)
-	}
 }
 
 func set(words []uint64, bit int) { words[bit/64] |= 1 << (bit % 64) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	gardenerclient "github.com/gardener/gardener/pkg/client/core/clientset/versioned/typed/core/v1beta1"
@@ -43,28 +44,39 @@ type shootFacts struct {
 	beingDeleted              bool
 }
 
-// appendShoot adds the facts of a Shoot.
-func appendShoot(facts []shootFacts, shoot *gardencorev1beta1.Shoot) []shootFacts {
-	if shoot == nil {
-		return facts
-	}
-	fact := shootFacts{
+// factsOfShoot takes the facts from a Shoot.
+func factsOfShoot(shoot *gardencorev1beta1.Shoot) shootFacts {
+	facts := shootFacts{
 		namespace:    shoot.Namespace,
 		name:         shoot.Name,
 		runtimeID:    shoot.Annotations[RuntimeIDAnnotation],
 		region:       shoot.Spec.Region,
 		beingDeleted: shoot.DeletionTimestamp != nil,
 	}
-	if fact.runtimeID == "" {
-		fact.runtimeID = shoot.Annotations[InfrastructureManagerRuntimeIDAnnotation]
+	if facts.runtimeID == "" {
+		facts.runtimeID = shoot.Annotations[InfrastructureManagerRuntimeIDAnnotation]
 	}
-	fact.account, fact.hasAccount = shoot.Labels[GlobalAccountLabel]
-	fact.subAccount, fact.hasSubAccount = shoot.Labels[SubAccountLabel]
+	facts.account, facts.hasAccount = shoot.Labels[GlobalAccountLabel]
+	facts.subAccount, facts.hasSubAccount = shoot.Labels[SubAccountLabel]
 	if shoot.Spec.Maintenance != nil && shoot.Spec.Maintenance.TimeWindow != nil {
-		fact.windowBegin = shoot.Spec.Maintenance.TimeWindow.Begin
-		fact.windowEnd = shoot.Spec.Maintenance.TimeWindow.End
+		facts.windowBegin = shoot.Spec.Maintenance.TimeWindow.Begin
+		facts.windowEnd = shoot.Spec.Maintenance.TimeWindow.End
 	}
-	return append(facts, fact)
+	return facts
+}
+
+// factsOfShoots takes the facts from Shoots, passing over nil ones.
+func factsOfShoots(shoots []*gardencorev1beta1.Shoot) []shootFacts {
+	if slices.Contains(shoots, nil) {
+		shoots = slices.DeleteFunc(slices.Clone(shoots), func(shoot *gardencorev1beta1.Shoot) bool { return shoot == nil })
+	}
+	facts := make([]shootFacts, len(shoots))
+	inParallel(len(shoots), stepsPerShoot, func(begin, end int) {
+		for i := begin; i < end; i++ {
+			facts[i] = factsOfShoot(shoots[i])
+		}
+	})
+	return facts
 }
 
 // shootSource brings the facts of all Shoots.
@@ -112,7 +124,7 @@ func (s listedShoots) listOnce(ctx context.Context) ([]shootFacts, error) {
 			return nil, fmt.Errorf("list Shoots in %s: %w", s.namespace, err)
 		}
 		for i := range page.Items {
-			facts = appendShoot(facts, &page.Items[i])
+			facts = append(facts, factsOfShoot(&page.Items[i]))
 		}
 		if page.Continue == "" {
 			return facts, nil
@@ -146,14 +158,5 @@ func (s cachedShoots) list(ctx context.Context) ([]shootFacts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list Shoots from the cache: %w", err)
 	}
-	return factsOf(shoots), nil
-}
-
-// factsOf takes the facts from Shoots.
-func factsOf(shoots []*gardencorev1beta1.Shoot) []shootFacts {
-	facts := make([]shootFacts, 0, len(shoots))
-	for _, shoot := range shoots {
-		facts = appendShoot(facts, shoot)
-	}
-	return facts
+	return factsOfShoots(shoots), nil
 }

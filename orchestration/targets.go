@@ -2,7 +2,6 @@ package orchestration
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -162,15 +161,3 @@ func patternFault(err error) string {
 	}
 	return text + ": " + err.Error()
 }
-
-// compilePattern turns an unanchored RE2 expression into a matcher.
-func compilePattern(expression string) (matcher, error) {
-	re, err := regexp.Compile(expression)
-	if err != nil {
-		return nil, err
-	}
-	return re.MatchString, nil
-}
-
-// matcher tells whether a value contains a match.
-type matcher func(value string) bool
