@@ -183,10 +183,8 @@ func normalizeStrategy(s orchestration.StrategySpec, opts ParameterOptions) (orc
 		at = *s.ScheduleTime
 	}
 	if s.MaintenanceWindow {
-		if s.Schedule == scheduleNow {
-			return s, Invalidf("strategy.maintenanceWindow", "contradicts strategy.schedule %q", string(scheduleNow))
-		}
-		// Newer clients send "immediate" together with the flag; the flag is what the operator asked for.
+		// Newer clients send "immediate" or "now" together with the flag: these say when the orchestration starts, the flag says that
+		// each of its operations waits for a window.
 		schedule = orchestration.MaintenanceWindow
 	}
 	normal := orchestration.StrategySpec{
