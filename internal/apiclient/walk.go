@@ -73,7 +73,22 @@ func GetPage[T any](ctx context.Context, c *Client, path []string, query url.Val
 // A server that sends the same rows for ever gets an error, and so does everything else that keeps a page from being read: a part of
 // a list is never returned.
 func Walk[T any](ctx context.Context, id func(row *T) string, fetch func(ctx context.Context, number int) (Page[T], error)) ([]T, error) {
-	w := &walk[T]{id: id, fetch: fetch, rows: []T{}, seen: map[string]*place{}}
+	w := &walk[T]{id: id, fetch: fetch, limit: maxRows, rows: []T{}, seen: map[string]place{}}
+	return w.run(ctx)
+}
+
+// place is where a row is in the result, and the pass in which it was seen last.
+type place struct{ index, pass int }
+
+type walk[T any] struct {
+	id    func(*T) string
+	fetch func(context.Context, int) (Page[T], error)
+	limit int
+	rows  []T
+	seen  map[string]place
+}
+
+func (w *walk[T]) run(ctx context.Context) ([]T, error) {
 	for pass := 1; pass <= maxPasses; pass++ {
 		calm, err := w.pass(ctx, pass)
 		if err != nil {
@@ -84,16 +99,6 @@ func Walk[T any](ctx context.Context, id func(row *T) string, fetch func(ctx con
 		}
 	}
 	return w.rows, nil
-}
-
-// place is where a row is in the result, and the pass in which it was seen last.
-type place struct{ index, pass int }
-
-type walk[T any] struct {
-	id    func(*T) string
-	fetch func(context.Context, int) (Page[T], error)
-	rows  []T
-	seen  map[string]*place
 }
 
 // pass reads the list once and says whether there is nothing more to look for.
@@ -152,14 +157,14 @@ func (w *walk[T]) take(row *T, pass int) (isNew, isFresh bool, err error) {
 	}
 	if known, ok := w.seen[key]; ok {
 		isFresh = known.pass < pass
-		known.pass = pass
+		w.seen[key] = place{index: known.index, pass: pass}
 		w.rows[known.index] = *row
 		return false, isFresh, nil
 	}
-	if len(w.rows) >= maxRows {
-		return false, false, fmt.Errorf("read all pages: the list has more than %d rows", maxRows)
+	if len(w.rows) >= w.limit {
+		return false, false, fmt.Errorf("read all pages: the list has more than %d rows", w.limit)
 	}
-	w.seen[key] = &place{index: len(w.rows), pass: pass}
+	w.seen[key] = place{index: len(w.rows), pass: pass}
 	w.rows = append(w.rows, *row)
 	return true, true, nil
 }
