@@ -13,7 +13,7 @@ const (
 	maxPasses = 4
 	// maxStalePages is how many pages in a row may hold nothing but rows of earlier pages. Rows that are put in before the place where
 	// the reader is push some back; more than this is a server that does not understand page numbers.
-	maxStalePages = 3
+	maxStalePages = 10
 	// maxRows ends the walk through a list that has no end.
 	maxRows = 2_000_000
 )
