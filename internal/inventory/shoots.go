@@ -1,0 +1,123 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"github.com/gardener/gardener/pkg/client/core/clientset/versioned"
+	informers "github.com/gardener/gardener/pkg/client/core/informers/externalversions/core/v1beta1"
+	listers "github.com/gardener/gardener/pkg/client/core/listers/core/v1beta1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/swell-fleet/swell/internal/fleet"
+)
+
+// Shoots is a cache of the Shoots of one project, kept up to date by a watch. Everything that reads many Shoots shares it.
+type Shoots struct {
+	namespace string
+	informer  cache.SharedIndexInformer
+	lister    listers.ShootNamespaceLister
+	logger    *slog.Logger
+	clock     func() time.Time
+
+	mu      sync.Mutex
+	failure error
+	failed  time.Time
+	handled cache.ResourceEventHandlerRegistration
+}
+
+// NewShoots returns a cache that Run fills.
+func NewShoots(client versioned.Interface, namespace string, logger *slog.Logger, clock func() time.Time) (*Shoots, error) {
+	informer := informers.NewShootInformer(client, namespace, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	s := &Shoots{
+		namespace: namespace,
+		informer:  informer,
+		lister:    listers.NewShootLister(informer.GetIndexer()).Shoots(namespace),
+		logger:    logger,
+		clock:     clock,
+	}
+	if err := informer.SetTransform(slim); err != nil {
+		return nil, fmt.Errorf("set up the cache of Shoots: %w", err)
+	}
+	if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+		s.fail(ctx, err)
+		cache.DefaultWatchErrorHandler(ctx, r, err)
+	}); err != nil {
+		return nil, fmt.Errorf("set up the cache of Shoots: %w", err)
+	}
+	// Whatever arrives shows that the watch works again.
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { s.recovered() },
+		UpdateFunc: func(any, any) { s.recovered() },
+		DeleteFunc: func(any) { s.recovered() },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the cache of Shoots: %w", err)
+	}
+	s.handled = registration
+	return s, nil
+}
+
+// slim drops what nobody here reads and what takes a large part of a Shoot's memory.
+func slim(item any) (any, error) {
+	if shoot, ok := item.(*gardencorev1beta1.Shoot); ok {
+		shoot.ManagedFields = nil
+		shoot.Status.Conditions = nil
+		shoot.Status.Constraints = nil
+	}
+	return item, nil
+}
+
+// Run keeps the cache up to date until ctx ends.
+func (s *Shoots) Run(ctx context.Context) { s.informer.RunWithContext(ctx) }
+
+// WaitForSync waits until the cache has been filled for the first time, and reports whether it has before ctx ended.
+func (s *Shoots) WaitForSync(ctx context.Context) bool {
+	return cache.WaitForCacheSync(ctx.Done(), s.handled.HasSynced)
+}
+
+// Informer returns the informer behind the cache.
+func (s *Shoots) Informer() cache.SharedIndexInformer { return s.informer }
+
+// Lister returns the Shoots of the project.
+func (s *Shoots) Lister() listers.ShootNamespaceLister { return s.lister }
+
+// Healthy returns nil while the cache is filled and follows its source. A cache that has lost its source keeps the last good picture.
+func (s *Shoots) Healthy(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure != nil {
+		return fleet.Unavailable(fmt.Sprintf("the Shoots of %s cannot be watched since %s", s.namespace, s.failed.UTC().Format(time.RFC3339)), s.failure)
+	}
+	if !s.handled.HasSynced() {
+		return fleet.Unavailable(fmt.Sprintf("the Shoots of %s have not been read yet", s.namespace), nil)
+	}
+	return nil
+}
+
+func (s *Shoots) fail(ctx context.Context, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	s.mu.Lock()
+	first := s.failure == nil
+	s.failure = err
+	if first {
+		s.failed = s.clock()
+	}
+	s.mu.Unlock()
+	if first {
+		s.logger.WarnContext(ctx, "shoots cannot be watched", "namespace", s.namespace, "error", err)
+	}
+}
+
+func (s *Shoots) recovered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failure = nil
+}

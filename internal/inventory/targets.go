@@ -1,0 +1,87 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/window"
+	"github.com/swell-fleet/swell/orchestration"
+	"github.com/swell-fleet/swell/runtime"
+)
+
+// Targets resolves the targets of orchestrations over the cached Shoots and the runtimes of the store.
+type Targets struct {
+	shoots *Shoots
+	reader fleet.Reader
+	logger logrus.FieldLogger
+}
+
+var _ fleet.Resolver = (*Targets)(nil)
+
+// NewTargets returns a resolver.
+func NewTargets(shoots *Shoots, reader fleet.Reader, logger logrus.FieldLogger) *Targets {
+	return &Targets{shoots: shoots, reader: reader, logger: logger}
+}
+
+// ResolveTargets turns targets into runtimes. It returns an error of KindUnavailable as long as the Shoots have never been read: an empty cache
+// would make every target vanish.
+func (t *Targets) ResolveTargets(ctx context.Context, targets orchestration.TargetSpec) (fleet.Resolution, error) {
+	if !t.shoots.handled.HasSynced() {
+		return fleet.Resolution{}, fleet.Unavailable("the Shoots have not been read yet", nil)
+	}
+	docs, err := t.reader.AllRuntimes(ctx)
+	if err != nil {
+		return fleet.Resolution{}, fmt.Errorf("list the runtimes: %w", err)
+	}
+	resolver := orchestration.NewCachedGardenerRuntimeResolver(t.shoots.lister, known(docs), t.logger)
+	found, err := resolver.Preview(ctx, targets)
+	if err != nil {
+		return fleet.Resolution{}, err
+	}
+	byInstance := make(map[string]*runtime.RuntimeDTO, len(docs))
+	for i := range docs {
+		byInstance[docs[i].InstanceID] = &docs[i]
+	}
+	out := fleet.Resolution{
+		Runtimes: make([]fleet.Target, len(found.Runtimes)),
+		LeftOut:  make([]fleet.LeftOut, len(found.LeftOut)),
+	}
+	for i := range found.Runtimes {
+		out.Runtimes[i] = target(&found.Runtimes[i], byInstance[found.Runtimes[i].InstanceID])
+	}
+	for i, l := range found.LeftOut {
+		out.LeftOut[i] = fleet.LeftOut{ShootName: l.ShootName, RuntimeID: l.RuntimeID, InstanceID: l.InstanceID, Reason: string(l.Reason), Description: l.Description}
+	}
+	return out, nil
+}
+
+// known is a list of runtimes that was read already.
+type known []runtime.RuntimeDTO
+
+// ListAllRuntimes returns the list.
+func (k known) ListAllRuntimes() ([]runtime.RuntimeDTO, error) { return k, nil }
+
+func target(r *orchestration.Runtime, doc *runtime.RuntimeDTO) fleet.Target {
+	t := fleet.Target{
+		RuntimeID:       r.RuntimeID,
+		InstanceID:      r.InstanceID,
+		GlobalAccountID: r.GlobalAccountID,
+		SubAccountID:    r.SubAccountID,
+		ShootName:       r.ShootName,
+	}
+	if doc != nil {
+		t.Region, t.ServicePlanID, t.ServicePlanName = doc.ProviderRegion, doc.ServicePlanID, doc.ServicePlanName
+	}
+	// The resolver gives times of day in the window's own offset, so that the text is the Shoot's own again.
+	if !r.MaintenanceWindowBegin.IsZero() && !r.MaintenanceWindowEnd.IsZero() {
+		t.Window = fleet.WindowRule{
+			Begin: r.MaintenanceWindowBegin.Format(window.Layout),
+			End:   r.MaintenanceWindowEnd.Format(window.Layout),
+			Days:  r.MaintenanceDays,
+		}
+	}
+	return t
+}
