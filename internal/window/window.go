@@ -41,7 +41,7 @@ type Window struct {
 	days    Days
 	except  []Dates
 
-	fixed Interval // the dated window that comes before the recurring ones; zero when there is none
+	fixed *Interval // the dated window that comes before the recurring ones; nil when there is none
 }
 
 // Interval is one window with its dates, in UTC. It is half-open: Begin is inside, End is not. A zero End means that it never ends.
@@ -100,7 +100,7 @@ func FromTimes(begin, end time.Time, days []string) (Window, error) {
 		w.length = mod(clock(end) - offset(end) - w.begin + w.offset)
 	}
 	if dated(begin) {
-		w.fixed = Interval{Begin: begin.UTC(), End: end}
+		w.fixed = &Interval{Begin: begin.UTC(), End: end}
 		if !w.endless {
 			w.fixed.End = end.UTC()
 			if !end.After(begin) {
@@ -123,8 +123,8 @@ func (w Window) Except(dates ...Dates) Window {
 //
 // A window without an end counts as begun for 24 hours, and what is returned then has a zero End.
 func (w Window) Next(now time.Time) (Interval, bool) {
-	if !w.fixed.Begin.IsZero() && !w.fixed.EndsBy(now) {
-		return w.fixed, true
+	if w.fixed != nil && !w.fixed.EndsBy(now) {
+		return *w.fixed, true
 	}
 	// Begin and length are at most a day each, so nothing that began before yesterday is still open.
 	today, _ := floor(now.Unix()+int64(w.offset/time.Second), secondsPerDay)
