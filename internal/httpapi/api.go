@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+)
+
+// api serves the routes.
+type api struct {
+	Options
+	openAPI []byte
+	places  chan struct{}
+	metrics *metrics
+}
+
+// New returns the handler of the whole API. Its error names every option that is missing or wrong.
+func New(options Options) (http.Handler, error) {
+	if err := options.complete(); err != nil {
+		return nil, fmt.Errorf("options of the API: %w", err)
+	}
+	a := &api{Options: options, places: make(chan struct{}, options.MaxInFlight)}
+	var err error
+	if a.openAPI, err = encodeIndented(openAPI(options)); err != nil {
+		return nil, fmt.Errorf("make the OpenAPI document: %w", err)
+	}
+	if a.metrics, err = newMetrics(options.Registerer); err != nil {
+		return nil, fmt.Errorf("register the metrics of the API: %w", err)
+	}
+	return a.observe(a.guard(a.router())), nil
+}
+
+// router is the table of routes as a handler, with problem documents for everything else.
+func (a *api) router() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for _, route := range routes {
+		pattern := a.BasePath + route.pattern
+		mux.Handle(route.method+" "+pattern, a.serve(route))
+		methods[pattern] = append(methods[pattern], route.method)
+	}
+	for pattern, allowed := range methods {
+		if slices.Contains(allowed, http.MethodGet) {
+			allowed = append(allowed, http.MethodHead)
+		}
+		slices.Sort(allowed)
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			allow := strings.Join(allowed, ", ")
+			a.fail(w, r, &statusError{status: http.StatusMethodNotAllowed, allow: allow, message: "the method here is " + allow})
+		})
+	}
+	notFound := func(w http.ResponseWriter, r *http.Request) {
+		a.fail(w, r, &statusError{status: http.StatusNotFound, message: "there is no route " + quote(r.URL.Path)})
+	}
+	mux.HandleFunc("/", notFound)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The mux would redirect to the clean path, and a redirect makes a GET of a POST.
+		if !strings.HasPrefix(r.URL.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path {
+			notFound(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// serve carries out one route: a place, a time limit, who calls, whether they may, the parameters, the handler.
+func (a *api) serve(route route) http.Handler {
+	handle := func(w http.ResponseWriter, r *http.Request) error {
+		trace := traceOf(r.Context())
+		trace.route = route.pattern
+		c := &call{w: w, r: r}
+		if route.role != RoleNone {
+			who, err := a.Authenticator.Authenticate(r)
+			if err != nil {
+				return authProblem(err)
+			}
+			c.who, trace.user = who, who.User
+			if !who.May(route.role) {
+				return &statusError{status: http.StatusForbidden, message: "this needs the role " + string(route.role)}
+			}
+		}
+		if route.raw != nil {
+			return route.raw(a, c)
+		}
+		c.query = readQuery(r, route.query)
+		if c.query.err != nil {
+			return c.query.err
+		}
+		answer, err := route.handle(a, c)
+		if err != nil {
+			return err
+		}
+		return writeAnswer(w, answer)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !route.unlimited {
+			release, err := a.enter(r.Context())
+			if err != nil {
+				a.fail(w, r, err)
+				return
+			}
+			defer release()
+		}
+		ctx, cancel := a.limit(r.Context())
+		defer cancel()
+		r = r.WithContext(ctx)
+		if err := handle(w, r); err != nil {
+			a.fail(w, r, err)
+		}
+	})
+}
+
+// fail answers with an error. Only here is an error looked at twice: once for the answer and once for the log.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	traceOf(r.Context()).err = err
+	writeProblem(w, r, p)
+}

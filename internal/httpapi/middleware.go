@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// requestIDHeader carries the ID of a request, in both directions.
+const requestIDHeader = "X-Request-Id"
+
+// wellFormedID is what the ID of a request may look like when the caller chooses it.
+var wellFormedID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// trace is what is learned about a request on its way, for the log.
+type trace struct {
+	id    string
+	route string
+	user  string
+	err   error
+}
+
+type traceKey struct{}
+
+// traceOf returns the trace of a request; requests that did not come through observe get one that nobody reads.
+func traceOf(ctx context.Context) *trace {
+	if t, ok := ctx.Value(traceKey{}).(*trace); ok {
+		return t
+	}
+	return &trace{}
+}
+
+func requestID(ctx context.Context) string { return traceOf(ctx).id }
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(text []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(text)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// observe gives every request an ID and its answer the headers that all have, turns a panic into 500, and writes one line to the log.
+func (a *api) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := a.Clock()
+		t := &trace{id: r.Header.Get(requestIDHeader)}
+		if !wellFormedID.MatchString(t.id) {
+			t.id = uuid.NewString()
+		}
+		r = r.WithContext(context.WithValue(r.Context(), traceKey{}, t))
+		header := w.Header()
+		header.Set(requestIDHeader, t.id)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cache-Control", "no-store")
+		rec := &recorder{ResponseWriter: w}
+		a.metrics.begin()
+		defer func() {
+			a.recovered(rec, r, recover())
+			duration := a.Clock().Sub(begin)
+			a.metrics.end(r.Method, t.route, rec.status, duration)
+			a.log(r, t, rec, duration)
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+// recovered answers a request whose handler panicked. When the answer has begun already, only closing the connection tells the caller.
+func (a *api) recovered(w *recorder, r *http.Request, fault any) {
+	if fault == nil {
+		return
+	}
+	if err, ok := fault.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(fault)
+	}
+	err := fmt.Errorf("panic: %v", fault)
+	a.Logger.LogAttrs(r.Context(), slog.LevelError, "request handler panicked",
+		slog.String("request_id", requestID(r.Context())), slog.String("panic", err.Error()), slog.String("stack", string(debug.Stack())))
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	a.fail(w, r, err)
+}
+
+// maxLogged is how many bytes of a path the log has.
+const maxLogged = 256
+
+func (a *api) log(r *http.Request, t *trace, w *recorder, duration time.Duration) {
+	level := slog.LevelInfo
+	switch {
+	case w.status == http.StatusServiceUnavailable, w.status == http.StatusTooManyRequests:
+		level = slog.LevelWarn
+	case w.status >= http.StatusInternalServerError:
+		level = slog.LevelError
+	case strings.HasSuffix(t.route, "z") || t.route == "/metrics":
+		level = slog.LevelDebug
+	}
+	path := r.URL.Path
+	if len(path) > maxLogged {
+		path = path[:maxLogged] + "…"
+	}
+	attrs := []slog.Attr{
+		slog.String("request_id", t.id), slog.String("method", r.Method), slog.String("path", path), slog.String("route", t.route),
+		slog.Int("status", w.status), slog.Int64("bytes", w.bytes), slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
+		slog.String("user", t.user), slog.String("remote_addr", remoteHost(r)),
+	}
+	if t.err != nil {
+		attrs = append(attrs, slog.String("error", t.err.Error()))
+	}
+	a.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// guard refuses what a web page in somebody's browser may send.
+func (a *api) guard(next http.Handler) http.Handler {
+	crossOrigin := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.Loopback && !isLocalHost(r.Host) {
+			a.fail(w, r, &statusError{
+				status:  http.StatusForbidden,
+				message: "the Host header names " + quote(r.Host) + "; without a login this server answers under a loopback address only",
+			})
+			return
+		}
+		if err := crossOrigin.Check(r); err != nil {
+			a.fail(w, r, &statusError{status: http.StatusForbidden, message: "the request comes from a page of another origin", cause: err})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isLocalHost reports whether a Host header names this machine: localhost or an IP address of the loopback interface.
+func isLocalHost(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	}
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap().IsLoopback() && ip.Zone() == ""
+}
+
+// enter waits for a place among the requests that are served at the same time.
+func (a *api) enter(ctx context.Context) (release func(), err error) {
+	release = func() { <-a.places }
+	select {
+	case a.places <- struct{}{}:
+		return release, nil
+	default:
+	}
+	timer := time.NewTimer(a.MaxWait)
+	defer timer.Stop()
+	select {
+	case a.places <- struct{}{}:
+		return release, nil
+	case <-timer.C:
+		return nil, &statusError{status: http.StatusTooManyRequests, message: "the server has more requests than it can serve; try again"}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// limit bounds the time of a request.
+func (a *api) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, a.Timeout)
+}

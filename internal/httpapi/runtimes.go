@@ -1,0 +1,139 @@
+package httpapi
+
+import (
+	"fmt"
+
+	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/httpapi/strictjson"
+	"github.com/swell-fleet/swell/runtime"
+)
+
+// runtimeDetail returns which operations of each runtime are asked for.
+func (q *query) runtimeDetail() runtime.OperationDetail {
+	word, ok := q.one(runtime.OperationDetailParam)
+	detail := runtime.OperationDetail(word)
+	switch {
+	case !ok:
+		return runtime.AllOperation
+	case detail != runtime.AllOperation && detail != runtime.LastOperation:
+		q.fail(runtime.OperationDetailParam, fmt.Sprintf("%s is neither %s nor %s", quote(word), runtime.AllOperation, runtime.LastOperation))
+	}
+	return detail
+}
+
+func (a *api) listRuntimes(c *call) (answer, error) {
+	q := c.query
+	page := q.page(a.PageSize, a.MaxPageSize)
+	detail := q.runtimeDetail()
+	kymaConfig, clusterConfig := q.flag(runtime.KymaConfigParam), q.flag(runtime.ClusterConfigParam)
+	filter := fleet.RuntimeFilter{
+		GlobalAccountIDs: q.all(runtime.GlobalAccountIDParam),
+		SubAccountIDs:    q.all(runtime.SubAccountIDParam),
+		InstanceIDs:      q.all(runtime.InstanceIDParam),
+		RuntimeIDs:       q.all(runtime.RuntimeIDParam),
+		Regions:          q.all(runtime.RegionParam),
+		Shoots:           q.all(runtime.ShootParam),
+		Plans:            q.all(runtime.PlanParam),
+		States:           q.runtimeStates(),
+		Expired:          q.flag(runtime.ExpiredParam),
+	}
+	if q.err != nil {
+		return answer{}, q.err
+	}
+	rows, total, err := a.Reader.ListRuntimes(c.ctx(), filter, page)
+	if err != nil {
+		return answer{}, fmt.Errorf("list runtimes: %w", err)
+	}
+	list := runtime.RuntimesPage{Data: make([]runtime.RuntimeDTO, len(rows)), Count: len(rows), TotalCount: total}
+	for i := range rows {
+		doc := rows[i].Document(detail)
+		if !kymaConfig {
+			doc.KymaConfig = nil
+		}
+		if !clusterConfig {
+			doc.ClusterConfig = nil
+		}
+		fillLists(&doc.Status)
+		list.Data[i] = doc
+	}
+	return answer{body: list}, nil
+}
+
+// fillLists makes the lists that are always written [] instead of null where they are empty.
+func fillLists(status *runtime.RuntimeStatus) {
+	for _, op := range []*runtime.Operation{status.Provisioning, status.Deprovisioning} {
+		if op != nil {
+			op.FinishedStages = notNil(op.FinishedStages)
+		}
+	}
+	for _, list := range []*runtime.OperationsData{
+		status.UpgradingKyma, status.UpgradingCluster, status.Update, status.Suspension, status.Unsuspension,
+	} {
+		if list == nil {
+			continue
+		}
+		list.Data = notNil(list.Data)
+		for i := range list.Data {
+			list.Data[i].FinishedStages = notNil(list.Data[i].FinishedStages)
+		}
+	}
+}
+
+// importSource is the name of the source of runtimes that were imported.
+const importSource = "import"
+
+// ImportResponse counts what an import did.
+type ImportResponse struct {
+	// Imported is the number of runtimes that were not known before.
+	Imported int `json:"imported"`
+	// Updated is the number of runtimes that have changed.
+	Updated int `json:"updated"`
+	// Unchanged is the number of runtimes that were known as they are.
+	Unchanged int `json:"unchanged"`
+}
+
+func (a *api) importRuntimes(c *call) (answer, error) {
+	_, text, err := readBody(c.w, c.r, a.MaxImport, jsonType)
+	if err != nil {
+		return answer{}, err
+	}
+	var page runtime.RuntimesPage
+	if err := strictjson.Unmarshal(text, &page); err != nil {
+		return answer{}, err
+	}
+	if err := checkImport(&page); err != nil {
+		return answer{}, err
+	}
+	result, err := a.Commands.ImportRuntimes(c.ctx(), c.actor(), importSource, page.Data)
+	if err != nil {
+		return answer{}, fmt.Errorf("import runtimes: %w", err)
+	}
+	return answer{body: ImportResponse{Imported: result.Imported, Updated: result.Updated, Unchanged: result.Unchanged}}, nil
+}
+
+// checkImport refuses a document that does not say which runtimes it is about, and one that was cut short.
+func checkImport(page *runtime.RuntimesPage) error {
+	if page.Data == nil {
+		return badRequest("data", "is missing")
+	}
+	if page.Count != 0 && page.Count != len(page.Data) {
+		return badRequest("count", fmt.Sprintf("is %d, but data has %d runtimes", page.Count, len(page.Data)))
+	}
+	places := make(map[string]int, len(page.Data))
+	for i := range page.Data {
+		id, field := page.Data[i].InstanceID, fmt.Sprintf("data[%d].instanceID", i)
+		if id == "" || len(id) > maxID {
+			return badRequest(field, quote(id)+" is not an ID")
+		}
+		if before, ok := places[id]; ok {
+			return badRequest(field, fmt.Sprintf("%s is the instance ID of data[%d] too", quote(id), before))
+		}
+		places[id] = i
+		if word := page.Data[i].Status.State; word != "" {
+			if _, ok := fleet.ParseRuntimeState(string(word)); !ok {
+				return badRequest(fmt.Sprintf("data[%d].status.state", i), quote(string(word))+" is no state of a runtime")
+			}
+		}
+	}
+	return nil
+}
