@@ -51,8 +51,9 @@ func unreachableState(state runtime.State) (LeftOutReason, string) {
 		return LeftOutDeprovisioned, "the runtime is " + strings.ToLower(string(state))
 	case runtime.StateProvisioning, runtime.StateFailed:
 		return LeftOutNotProvisioned, "the state of the runtime is " + strings.ToLower(string(state))
+	default:
+		return "", ""
 	}
-	return "", ""
 }
 
 // newestOperations collects the operations of a runtime that decide whether it is a target.
@@ -90,11 +91,18 @@ func (n *newestOperations) consider(operation *runtime.Operation, kind runtime.O
 	if candidate.newerThan(n.any) {
 		n.any = candidate
 	}
-	switch kind {
+	if candidate.makesOrRemoves() && candidate.newerThan(n.lifecycle) {
+		n.lifecycle = candidate
+	}
+}
+
+// makesOrRemoves tells whether the operation is about the existence of the cluster and not about what is in it.
+func (o typedOperation) makesOrRemoves() bool {
+	switch o.kind {
 	case runtime.Provision, runtime.Deprovision, runtime.Suspension, runtime.Unsuspension:
-		if candidate.newerThan(n.lifecycle) {
-			n.lifecycle = candidate
-		}
+		return true
+	default:
+		return false
 	}
 }
 
@@ -114,8 +122,9 @@ func (o typedOperation) blocks() bool {
 		return true
 	case runtime.Provision, runtime.Unsuspension:
 		return !is(o.operation.State, Succeeded)
+	default:
+		return false
 	}
-	return false
 }
 
 // reason returns the reason that a blocking operation gives.
@@ -125,8 +134,9 @@ func (o typedOperation) reason() LeftOutReason {
 		return LeftOutDeprovisioned
 	case runtime.Suspension:
 		return LeftOutSuspended
+	default:
+		return LeftOutNotProvisioned
 	}
-	return LeftOutNotProvisioned
 }
 
 func (o typedOperation) description() string {

@@ -1,7 +1,9 @@
 package orchestration
 
 import (
+	"errors"
 	"fmt"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -22,8 +24,8 @@ type TargetProblem struct {
 	Reason string
 }
 
-// Error names the field, the value (quoted and cut to 200 bytes) and the reason.
-func (p TargetProblem) Error() string {
+// String names the field, the value (quoted and cut to 200 bytes) and the reason.
+func (p TargetProblem) String() string {
 	if p.Value == "" {
 		return p.Field + ": " + p.Reason
 	}
@@ -52,7 +54,7 @@ func (e *TargetsError) Error() string {
 		if i > 0 {
 			text.WriteString("; ")
 		}
-		text.WriteString(problem.Error())
+		text.WriteString(problem.String())
 	}
 	return text.String()
 }
@@ -155,9 +157,9 @@ func (c *targetChecker) checkAll(targets TargetSpec) error {
 
 // patternFault leaves out of an error of the regexp package the expression, which stands in the problem anyway.
 func patternFault(err error) string {
-	text := "is not a valid pattern"
-	if syntaxErr, ok := err.(interface{ Unwrap() error }); ok && syntaxErr.Unwrap() != nil {
-		return text + ": " + syntaxErr.Unwrap().Error()
+	var fault *syntax.Error
+	if errors.As(err, &fault) {
+		return "is not a valid pattern: " + fault.Code.String()
 	}
-	return text + ": " + err.Error()
+	return "is not a valid pattern: " + err.Error()
 }
