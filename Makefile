@@ -57,6 +57,7 @@ bench: ## run the benchmarks (BENCH=pattern)
 	@scripts/bench "$(BENCH)"
 
 build: ## build bin/swell
+	@[ -x bin/swell ] || echo "building bin/swell; the first build takes one to two minutes ..." >&2
 	@go build -o bin/swell ./cmd/swell
 
 build-landscape: $(landscape) ## build the simulated landscape
