@@ -64,9 +64,9 @@ func GetPage[T any](ctx context.Context, c *Client, path []string, query url.Val
 // The list may change meanwhile. A row that comes again, because others were put in before it, is taken once, in its newest form. A row
 // may also move to a page that was read already, because others before it went away; the total tells. So whenever the total changed from
 // one answer to the next, Walk reads the pages before again, backwards, until one brings nothing new and no moved row can be further
-// ahead. Hence a row that is in the list all the time is in the result also while others come and go. A row that goes away meanwhile
-// may still be in it. One thing stays hidden: rows that go away and rows that come at the end between the same two requests, as
-// many of the one as of the other.
+// ahead. Hence a row that is in the list all the time is in the result also while others come and go, as long as less than half a page
+// does between two requests. A row that goes away meanwhile may still be in it. One thing stays hidden: rows that go away and rows that
+// come at the end between the same two requests, as many of the one as of the other.
 //
 // A server that sends the same rows for ever gets an error, and so does everything else that keeps a page from being read: a part of
 // a list is never returned.
@@ -85,8 +85,9 @@ type walk[T any] struct {
 	// size is the number of rows of a full page.
 	size int
 
-	moves movement
-	total int
+	// moves is how the total has changed up to now, arrived how it had when the newest page was read.
+	moves, arrived movement
+	total          int
 	// again counts the pages that were read again.
 	again int
 }
@@ -96,32 +97,14 @@ type movement struct{ gained, lost int }
 
 func (w *walk[T]) run(ctx context.Context) ([]T, error) {
 	stale := 0
-	var before movement
 	for number := 1; ; number++ {
-		length, fresh, err := w.read(ctx, number)
-		if err != nil {
+		length, fresh, err := w.advance(ctx, number)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		since := before
-		before = w.moves
-		if number == 1 {
-			w.size = length
-		}
-		// An empty list has nothing that could have moved.
-		if number > 1 && w.moves != since && w.total > 0 {
-			if err := w.lookBack(ctx, number, since); err != nil {
-				return nil, err
-			}
-			// A row that had moved ahead may have been pushed back onto this page meanwhile.
-			if w.moves.gained > before.gained && w.mayRepeat(number) {
-				number--
-				continue
-			}
-		}
-		if length == 0 {
+		case length == 0:
 			return w.rows, nil
-		}
-		if fresh > 0 {
+		case fresh > 0:
 			stale = 0
 			continue
 		}
@@ -132,7 +115,36 @@ func (w *walk[T]) run(ctx context.Context) ([]T, error) {
 	}
 }
 
-// lookBack finds the rows that moved to pages before the given one after the page before it was read.
+// advance reads the next page, and whatever else has to be read so that no row moved past it.
+func (w *walk[T]) advance(ctx context.Context, number int) (length, fresh int, err error) {
+	since := w.arrived
+	for {
+		var found int
+		length, found, err = w.read(ctx, number)
+		if err != nil {
+			return 0, 0, err
+		}
+		fresh += found
+		w.arrived = w.moves
+		if number == 1 {
+			w.size = length
+			return length, fresh, nil
+		}
+		// An empty list has nothing that could have moved.
+		if w.moves == since || w.total <= 0 {
+			return length, fresh, nil
+		}
+		if err := w.lookBack(ctx, number, since); err != nil {
+			return 0, 0, err
+		}
+		// A row that had moved ahead may have been pushed back meanwhile, to a page behind the one that was read for it.
+		if w.moves.gained == w.arrived.gained || !w.mayRepeat(number) {
+			return length, fresh, nil
+		}
+	}
+}
+
+// lookBack finds the rows that moved to pages before the given one since the page before it was read.
 func (w *walk[T]) lookBack(ctx context.Context, number int, since movement) error {
 	begin := (number - 1) * w.size
 	for back := number - 1; back >= 1; back-- {
