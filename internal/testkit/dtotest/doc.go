@@ -1,0 +1,2 @@
+// Package dtotest checks that types have the JSON form that their golden files show, in both directions.
+package dtotest
