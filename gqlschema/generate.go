@@ -5,11 +5,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/99designs/gqlgen/codegen/config"
+	"github.com/99designs/gqlgen/plugin"
 	"github.com/99designs/gqlgen/plugin/modelgen"
 )
 
@@ -39,7 +41,11 @@ func run() error {
 	if err := cfg.Init(); err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
-	if err := modelgen.New().(*modelgen.Plugin).MutateConfig(cfg); err != nil {
+	models, ok := modelgen.New().(plugin.ConfigMutator)
+	if !ok {
+		return errors.New("gqlgen's model generator has changed")
+	}
+	if err := models.MutateConfig(cfg); err != nil {
 		return fmt.Errorf("write models: %w", err)
 	}
 	return nil
