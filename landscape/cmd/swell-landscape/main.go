@@ -1,0 +1,39 @@
+// Command swell-landscape is a simulator: a local fleet of Gardener Shoots behind
+// Gardener's own API server, for demonstrations and tests. Nothing behind it is
+// a cluster.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/swell-fleet/swell/landscape/internal/apiserver"
+)
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	apiserver.Quiet()
+	options, err := parse(os.Args[1:], os.Stderr)
+	switch {
+	case err == errHelp:
+		return 0
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "swell-landscape:", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	ctx, cancel := bound(ctx, options)
+	defer cancel()
+	if err := serve(ctx, options, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "swell-landscape:", err)
+		return 1
+	}
+	return 0
+}
