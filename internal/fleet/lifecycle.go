@@ -102,6 +102,15 @@ func Resolve(o *Orchestration, counts Counts, leftOut int, why string, now time.
 	return append(events, Settle(o, now)...)
 }
 
+// RefuseTargets ends a pending orchestration whose targets can never be resolved.
+func RefuseTargets(o *Orchestration, reason error, now time.Time) []Event {
+	from := o.State
+	o.State = Failed
+	o.ResolvedAt, o.FinishedAt, o.LeaseUntil = now, now, time.Time{}
+	o.Description = Line("the targets cannot be resolved: " + reason.Error())
+	return []Event{o.Event(now, EventFinished, LevelError, from, o.Description)}
+}
+
 // RequestCancel lets no further operation of a locked orchestration start. On one that is canceling or has ended nothing changes and false
 // is returned.
 func RequestCancel(o *Orchestration, now time.Time, actor Actor) ([]Event, bool) {

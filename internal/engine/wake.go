@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+const (
+	// wakeEvery is how often wakes are delivered; several of one operation between two deliveries count once.
+	wakeEvery = 200 * time.Millisecond
+	// watchAgain is how long to wait before a watch that ended is begun anew.
+	watchAgain = 5 * time.Second
+)
+
+// flights knows the operations in progress by the names of their Shoots, so that a watch can wake them.
+type flights struct {
+	mu      sync.Mutex
+	byID    map[string]fleet.InFlight
+	byShoot map[string]map[string]bool
+	// added has the operations that were added since the last mark.
+	added map[string]bool
+	// woken has the operations to be woken with the next delivery.
+	woken  map[string]bool
+	signal chan struct{}
+}
+
+func newFlights() *flights {
+	return &flights{byID: map[string]fleet.InFlight{}, byShoot: map[string]map[string]bool{}, added: map[string]bool{}, woken: map[string]bool{}, signal: make(chan struct{}, 1)}
+}
+
+func (f *flights) add(flight fleet.InFlight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.added[flight.OperationID] = true
+	f.put(flight)
+}
+
+// mark is called before the store is asked for what replace takes.
+func (f *flights) mark() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.added)
+}
+
+func (f *flights) put(flight fleet.InFlight) {
+	f.byID[flight.OperationID] = flight
+	if f.byShoot[flight.ShootName] == nil {
+		f.byShoot[flight.ShootName] = map[string]bool{}
+	}
+	f.byShoot[flight.ShootName][flight.OperationID] = true
+}
+
+func (f *flights) remove(operationID string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	flight, ok := f.byID[operationID]
+	if !ok {
+		return
+	}
+	delete(f.byID, operationID)
+	delete(f.woken, operationID)
+	delete(f.added, operationID)
+	delete(f.byShoot[flight.ShootName], operationID)
+	if len(f.byShoot[flight.ShootName]) == 0 {
+		delete(f.byShoot, flight.ShootName)
+	}
+}
+
+// replace takes what the store says, and keeps what was added since it was asked.
+func (f *flights) replace(all []fleet.InFlight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id := range f.added {
+		if flight, ok := f.byID[id]; ok {
+			all = append(all, flight)
+		}
+	}
+	f.byID = make(map[string]fleet.InFlight, len(all))
+	f.byShoot = make(map[string]map[string]bool, len(all))
+	for _, flight := range all {
+		f.put(flight)
+	}
+}
+
+// wake asks for a look at the operations of a type on a Shoot.
+func (f *flights) wake(t orchestration.Type, shootName string) {
+	f.mu.Lock()
+	found := false
+	for id := range f.byShoot[shootName] {
+		if f.byID[id].Type == t {
+			f.woken[id] = true
+			found = true
+		}
+	}
+	f.mu.Unlock()
+	if found {
+		select {
+		case f.signal <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// take returns what is to be woken, and forgets it.
+func (f *flights) take() []fleet.InFlight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	taken := make([]fleet.InFlight, 0, len(f.woken))
+	for id := range f.woken {
+		if flight, ok := f.byID[id]; ok {
+			taken = append(taken, flight)
+		}
+	}
+	clear(f.woken)
+	return taken
+}
+
+// again keeps an operation for the next delivery.
+func (f *flights) again(operationID string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.woken[operationID] = true
+	select {
+	case f.signal <- struct{}{}:
+	default:
+	}
+}
+
+// watch lets the executor's watch wake operations, and begins it anew when it ends.
+func (e *Engine) watch(ctx context.Context, t orchestration.Type, backend fleet.Backend, w fleet.Watcher) {
+	for {
+		err := w.Watch(ctx, func(shootName string) { e.flights.wake(t, shootName) })
+		if ctx.Err() != nil {
+			return
+		}
+		e.log.WarnContext(ctx, "a watch ended; operations are looked at less often until it runs again", "backend", backend, "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(watchAgain):
+		}
+	}
+}
+
+// deliverWakes makes the jobs of woken operations due. A running step is followed by another one; a job whose step has just ended may not be
+// back in the queue yet, so it is tried again.
+func (e *Engine) deliverWakes(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.flights.signal:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wakeEvery):
+		}
+		var jobs []int64
+		for _, flight := range e.flights.take() {
+			runs, justEnded := e.running.wake(flight.OperationID)
+			switch {
+			case runs:
+			case justEnded:
+				e.flights.again(flight.OperationID)
+			case flight.JobID != 0:
+				jobs = append(jobs, flight.JobID)
+			}
+		}
+		if len(jobs) == 0 {
+			continue
+		}
+		if err := e.queue.Wake(ctx, jobs); err != nil {
+			e.log.WarnContext(ctx, "wake operations", "operations", len(jobs), "error", err)
+		}
+	}
+}
