@@ -127,7 +127,7 @@ var table = rules{
 			"internal/app", "internal/cli/...", "internal/executor/...", "internal/inventory/...",
 		}},
 
-		{"github.com/sirupsen/logrus", []pattern{"orchestration", "orchestration/strategies", "internal/telemetry", "internal/app", "internal/cli/..."}},
+		{"github.com/sirupsen/logrus", []pattern{"orchestration", "orchestration/strategies", "internal/telemetry", "internal/inventory/...", "internal/app", "internal/cli/..."}},
 		{"github.com/prometheus/client_golang", []pattern{
 			"internal/telemetry", "internal/app", "internal/engine/...", "internal/httpapi/...", "internal/store/...",
 			"internal/inventory/...", "internal/executor/...",
