@@ -175,7 +175,7 @@ func (e *Executor) Start(ctx context.Context, t fleet.Task, guard fleet.Guard) (
 			Description: "dry run: Gardener accepts " + want.words() + "; nothing was changed",
 		}, nil
 	}
-	m := memo{Generation: written.Generation}
+	m := memo{Generation: generationOf(shoot, written)}
 	if want.retry {
 		m.RetriedAttempt, m.RetriedAfter = t.Attempt, lastUpdate(shoot)
 	}
@@ -204,11 +204,12 @@ func (e *Executor) Check(ctx context.Context, t fleet.Task, _ fleet.Guard) (flee
 	if r, out := unreachable(t, shoot); out {
 		return r, nil
 	}
-	if shoot.Generation < m.Generation {
-		return fleet.Result{Outcome: fleet.Again, Sent: t.Sent}, nil
-	}
 	want := change{Version: t.Version, MachineImage: machineImage(t.Parameters)}
 	if !want.in(shoot) {
+		if shoot.Generation < m.Generation && !confinesRollout(shoot) {
+			// The cache has not seen our write yet.
+			return fleet.Result{Outcome: fleet.Again, Sent: t.Sent}, nil
+		}
 		// Somebody has changed the Shoot since; what is to be done now is decided by looking anew.
 		return fleet.Result{Outcome: fleet.Again, After: time.Second, NextObserve: true, Sent: t.Sent}, nil
 	}

@@ -1,6 +1,7 @@
 package gardener
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,18 +46,12 @@ func judge(t fleet.Task, shoot *gardencorev1beta1.Shoot, m memo, want change) fl
 		return fleet.Result{Outcome: fleet.NeedsStart, Sent: t.Sent}
 	}
 	last := shoot.Status.LastOperation
-	// Our own write made generation m.Generation; without one every change of the specification up to now counts.
-	generation := m.Generation
-	if generation == 0 {
-		generation = shoot.Generation
-	}
 	following := fleet.Result{Outcome: fleet.Again, Sent: t.Sent, Description: progress(last)}
-	if shoot.Status.ObservedGeneration < generation {
+	if !observed(shoot, m) {
+		following.Description = "waiting for Gardener to begin"
 		if wait, ok := confined(shoot, t.Now); ok {
 			following.Description = "Gardener rolls changes of this Shoot out in its own maintenance window only, next from " + wait.Format(time.RFC3339)
 			following.TimeLimitFrom = wait
-		} else {
-			following.Description = "waiting for Gardener to begin"
 		}
 		return following
 	}
@@ -102,10 +97,58 @@ func lastUpdate(shoot *gardencorev1beta1.Shoot) time.Time {
 	return shoot.Status.LastOperation.LastUpdateTime.UTC()
 }
 
+// observed says whether the status speaks about the wanted specification. After a write of ours that is told by the generation. Without one
+// every change of the specification up to now counts; and where Gardener confines rollouts to the Shoot's window, so that changes of the specification do not
+// raise the generation, the last operation must be later than the last write of the version.
+func observed(shoot *gardencorev1beta1.Shoot, m memo) bool {
+	if m.Generation != 0 {
+		return shoot.Status.ObservedGeneration >= m.Generation
+	}
+	if shoot.Status.ObservedGeneration < shoot.Generation {
+		return false
+	}
+	return !confinesRollout(shoot) || !versionWrittenAt(shoot).After(lastUpdate(shoot))
+}
+
+// versionWrittenAt returns when the Kubernetes version was last written, as the Shoot's managed fields tell; zero when they do not.
+func versionWrittenAt(shoot *gardencorev1beta1.Shoot) time.Time {
+	var at time.Time
+	for _, entry := range shoot.ManagedFields {
+		if entry.FieldsV1 == nil || entry.Time == nil || entry.Subresource != "" || !entry.Time.After(at) {
+			continue
+		}
+		var fields struct {
+			Spec struct {
+				Kubernetes struct {
+					Version *struct{} `json:"f:version"`
+				} `json:"f:kubernetes"`
+			} `json:"f:spec"`
+		}
+		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec.Kubernetes.Version != nil {
+			at = entry.Time.UTC()
+		}
+	}
+	return at
+}
+
+// generationOf returns the generation that the status has to reach after a write. Where rollouts are confined a write does not raise the generation; what
+// raises it next is the rollout.
+func generationOf(before, written *gardencorev1beta1.Shoot) int64 {
+	if written.Generation == before.Generation {
+		return written.Generation + 1
+	}
+	return written.Generation
+}
+
+func confinesRollout(shoot *gardencorev1beta1.Shoot) bool {
+	mt := shoot.Spec.Maintenance
+	return mt != nil && mt.ConfineSpecUpdateRollout != nil && *mt.ConfineSpecUpdateRollout
+}
+
 // confined returns the begin of the next window in which Gardener rolls changes out, when the Shoot lets it do so in windows only and none is open.
 func confined(shoot *gardencorev1beta1.Shoot, now time.Time) (time.Time, bool) {
 	mt := shoot.Spec.Maintenance
-	if mt == nil || mt.ConfineSpecUpdateRollout == nil || !*mt.ConfineSpecUpdateRollout || mt.TimeWindow == nil {
+	if !confinesRollout(shoot) || mt.TimeWindow == nil {
 		return time.Time{}, false
 	}
 	w, err := window.Parse(mt.TimeWindow.Begin, mt.TimeWindow.End, nil)
