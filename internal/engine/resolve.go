@@ -126,8 +126,11 @@ func (r *resolution) carryOut(ctx context.Context) error {
 		}
 	}
 	found, err := r.engine.resolver.ResolveTargets(ctx, r.orchestration.Parameters.Targets)
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
+	if errors.Is(context.Cause(ctx), fleet.ErrFenced) {
+		return fleet.ErrFenced
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if err != nil {
 		return fmt.Errorf("resolve targets: %w", err)

@@ -109,10 +109,10 @@ func (e *Engine) breakerChanged(ctx context.Context, b *binding) {
 
 // failed makes the step of an error: a hand-back when the process stops, ErrFenced when the operation was taken over, else a passing fault.
 func (e *Engine) failed(ctx context.Context, err error) fleet.Step {
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, fleet.ErrFenced):
+	switch {
+	case errors.Is(context.Cause(ctx), fleet.ErrFenced):
 		return fleet.Step{Err: fleet.ErrFenced}
-	case errors.Is(cause, errCutOff), errors.Is(cause, context.Canceled):
+	case errors.Is(ctx.Err(), context.Canceled):
 		return fleet.Step{HandBack: true}
 	default:
 		return fleet.Step{Err: err}
