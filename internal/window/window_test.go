@@ -181,6 +181,7 @@ func TestParseDays(t *testing.T) {
 	}
 }
 
+//nolint:paralleltest // the allocations of the whole process are counted
 func TestNextDoesNotAllocate(t *testing.T) {
 	w, err := Parse("220000-0500", "010000-0500", []string{"Sat"})
 	require.NoError(t, err)

@@ -100,7 +100,8 @@ func (p *parallel) Wait(executionID string) {
 }
 
 // Cancel lets no further call of the executor begin, neither for operations that have not started nor for those that asked to be called
-// again. It does not wait for calls that are running. It does nothing when the ID is unknown or that execution has ended.
+// again. It does not wait for calls that are running; one that is on its way into the executor at that very moment counts as running. It
+// does nothing when the ID is unknown or that execution has ended.
 func (p *parallel) Cancel(executionID string) {
 	if e := p.find(executionID); e != nil {
 		e.cancel()

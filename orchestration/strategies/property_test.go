@@ -167,7 +167,7 @@ func (s scenario) observe(t *testing.T) (o observation) {
 		id, err := strategy.Execute(s.operations, s.spec)
 		require.NoError(t, err)
 		if !s.cancelAt.IsZero() {
-			timer := time.AfterFunc(s.cancelAt.Sub(time.Now()), func() { strategy.Cancel(id) })
+			timer := time.AfterFunc(time.Until(s.cancelAt), func() { strategy.Cancel(id) })
 			defer timer.Stop()
 		}
 		strategy.Wait(id)
