@@ -165,10 +165,10 @@ const (
 
 // ListParameters are the filters and the paging of ListRuntimes. The zero value lists every runtime that is not suspended or deprovisioned.
 type ListParameters struct {
-	// Page is the number of the page that is wanted, from 1 on. 0 means all pages, one after another.
+	// Page is the number of the page that is wanted, from 1 on. A single page is read only when PageSize is set too; with either of them
+	// 0, all pages are read one after another.
 	Page int
-	// PageSize is the number of runtimes a page holds. 0 leaves the choice to the server while all pages are read, and is the server's
-	// default for a single one.
+	// PageSize is the number of runtimes a page holds, also while all pages are read. 0 leaves it to the server.
 	PageSize int
 	// OperationDetail says which operations of each runtime are returned. Empty leaves the choice to the server, which returns all.
 	OperationDetail OperationDetail

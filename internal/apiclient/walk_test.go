@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -208,6 +210,30 @@ func TestWalkGivesUpOnAServerThatNeverEnds(t *testing.T) {
 	got, err = endless.run(t.Context())
 	require.ErrorContains(t, err, "more than 1000 rows")
 	require.Nil(t, got)
+}
+
+func TestWalkHoldsNoPageThatItHasRead(t *testing.T) {
+	t.Parallel()
+	l := &list{rows: numbered(20), size: 2}
+	var pages []weak.Pointer[thing]
+	got, err := Walk(t.Context(), thingID, func(ctx context.Context, number int) (Page[thing], error) {
+		runtime.GC()
+		held := 0
+		for _, page := range pages {
+			if page.Value() != nil {
+				held++
+			}
+		}
+		require.LessOrEqual(t, held, 1)
+		page, err := l.fetch(ctx, number)
+		if len(page.Rows) > 0 {
+			pages = append(pages, weak.Make(&page.Rows[0]))
+		}
+		return page, err
+	})
+	require.NoError(t, err)
+	require.Len(t, got, 20)
+	require.Len(t, pages, 10)
 }
 
 func TestWalkReturnsNoPartWhenAPageFails(t *testing.T) {
