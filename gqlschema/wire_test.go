@@ -58,7 +58,7 @@ func wireTypes() map[string][]wireField {
 			current = fields[0]
 			continue
 		}
-		types[current] = append(types[current], wireField{json: fields[0], goName: fields[1], graphQL: fields[2]})
+		types[current] = append(types[current], wireField{json: fields[0], goName: strings.TrimSuffix(fields[1], ":"), graphQL: fields[2]})
 	}
 	return types
 }

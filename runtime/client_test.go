@@ -142,7 +142,7 @@ func TestCase_P1(t *testing.T) {
 func TestCase_CL2(t *testing.T) {
 	t.Parallel()
 	var paths []string
-	reason := `{"error":"state is unknown: succeded"}`
+	reason := `{"error":"state is unknown: finished"}`
 	status := http.StatusBadRequest
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		paths = append(paths, r.URL.Path)
@@ -158,9 +158,9 @@ func TestCase_CL2(t *testing.T) {
 		require.ErrorAs(t, err, &answer)
 		require.Equal(t, []string{path}, paths)
 		require.Equal(t, Error{
-			Method: http.MethodGet, URL: server.URL + path + "?page=1", Status: http.StatusBadRequest, Reason: "state is unknown: succeded",
+			Method: http.MethodGet, URL: server.URL + path + "?page=1", Status: http.StatusBadRequest, Reason: "state is unknown: finished",
 		}, *answer)
-		require.EqualError(t, err, "list runtimes: GET "+server.URL+path+"?page=1: status 400 Bad Request: state is unknown: succeded")
+		require.EqualError(t, err, "list runtimes: GET "+server.URL+path+"?page=1: status 400 Bad Request: state is unknown: finished")
 	}
 
 	reason, status = "no healthy upstream\n", http.StatusServiceUnavailable

@@ -25,9 +25,9 @@ func newBroker() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		switch {
-		case query.Get(runtime.StateParam) == "succeded":
+		case query.Get(runtime.StateParam) == "finished":
 			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, `{"title": "Bad Request", "detail": "state: \"succeded\" is not a state of a runtime"}`)
+			_, _ = io.WriteString(w, `{"title": "Bad Request", "detail": "state: \"finished\" is not a state of a runtime"}`)
 		case query.Get("page") == "1":
 			_, _ = io.WriteString(w, page)
 		default:
@@ -62,13 +62,13 @@ func ExampleError() {
 	defer broker.Close()
 
 	client := runtime.NewClient(broker.URL, broker.Client())
-	_, err := client.ListRuntimes(runtime.ListParameters{States: []runtime.State{"succeded"}})
+	_, err := client.ListRuntimes(runtime.ListParameters{States: []runtime.State{"finished"}})
 	var answer *runtime.Error
 	if errors.As(err, &answer) {
 		fmt.Println(answer.Status, answer.Reason)
 	}
 	// Output:
-	// 400 state: "succeded" is not a state of a runtime
+	// 400 state: "finished" is not a state of a runtime
 }
 
 // A suspended runtime was woken up again: only the newest operation counts.
