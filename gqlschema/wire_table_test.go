@@ -3,23 +3,23 @@ package gqlschema
 // wire lists every type that the Provisioner reads or writes for upgrades: the name of the field on the wire, its name in Go, and its
 // GraphQL type. It is a copy of its own on purpose: a change of the schema has to be made here too.
 const wire = `
-KymaConfigInput
+type KymaConfigInput
 	version Version: String!
 	profile Profile: KymaProfile
 	components Components: [ComponentConfigurationInput!]!
 	configuration Configuration: [ConfigEntryInput!]
 	conflictStrategy ConflictStrategy: ConflictStrategy
-ComponentConfigurationInput
+type ComponentConfigurationInput
 	component Component: String!
 	namespace Namespace: String!
 	configuration Configuration: [ConfigEntryInput!]
 	sourceURL SourceURL: String
 	conflictStrategy ConflictStrategy: ConflictStrategy
-ConfigEntryInput
+type ConfigEntryInput
 	key Key: String!
 	value Value: String!
 	secret Secret: Boolean
-GardenerConfigInput
+type GardenerConfigInput
 	name Name: String!
 	kubernetesVersion KubernetesVersion: String!
 	provider Provider: String!
@@ -50,57 +50,57 @@ GardenerConfigInput
 	controlPlaneFailureTolerance ControlPlaneFailureTolerance: String
 	euAccess EuAccess: Boolean
 	shootAndSeedSameRegion ShootAndSeedSameRegion: Boolean
-ProviderSpecificInput
+type ProviderSpecificInput
 	gcpConfig GcpConfig: GCPProviderConfigInput
 	azureConfig AzureConfig: AzureProviderConfigInput
 	awsConfig AwsConfig: AWSProviderConfigInput
 	openStackConfig OpenStackConfig: OpenStackProviderConfigInput
-AWSProviderConfigInput
+type AWSProviderConfigInput
 	vpcCidr VpcCidr: String!
 	awsZones AwsZones: [AWSZoneInput!]!
 	enableIMDSv2 EnableIMDSv2: Boolean
-AWSZoneInput
+type AWSZoneInput
 	name Name: String!
 	publicCidr PublicCidr: String!
 	internalCidr InternalCidr: String!
 	workerCidr WorkerCidr: String!
-AzureProviderConfigInput
+type AzureProviderConfigInput
 	vnetCidr VnetCidr: String!
 	zones Zones: [String!]
 	azureZones AzureZones: [AzureZoneInput!]
 	enableNatGateway EnableNatGateway: Boolean
 	idleConnectionTimeoutMinutes IdleConnectionTimeoutMinutes: Int
-AzureZoneInput
+type AzureZoneInput
 	name Name: Int!
 	cidr Cidr: String!
-GCPProviderConfigInput
+type GCPProviderConfigInput
 	zones Zones: [String!]!
-OpenStackProviderConfigInput
+type OpenStackProviderConfigInput
 	zones Zones: [String!]!
 	floatingPoolName FloatingPoolName: String
 	cloudProfileName CloudProfileName: String
 	loadBalancerProvider LoadBalancerProvider: String!
-DNSConfigInput
+type DNSConfigInput
 	domain Domain: String!
 	providers Providers: [DNSProviderInput!]
-DNSProviderInput
+type DNSProviderInput
 	domainsInclude DomainsInclude: [String!]!
 	primary Primary: Boolean!
 	secretName SecretName: String!
 	type Type: String!
-OIDCConfigInput
+type OIDCConfigInput
 	clientID ClientID: String!
 	groupsClaim GroupsClaim: String!
 	issuerURL IssuerURL: String!
 	signingAlgs SigningAlgs: [String!]!
 	usernameClaim UsernameClaim: String!
 	usernamePrefix UsernamePrefix: String!
-UpgradeRuntimeInput
+type UpgradeRuntimeInput
 	kymaConfig KymaConfig: KymaConfigInput!
-UpgradeShootInput
+type UpgradeShootInput
 	gardenerConfig GardenerConfig: GardenerUpgradeInput!
 	administrators Administrators: [String!]
-GardenerUpgradeInput
+type GardenerUpgradeInput
 	kubernetesVersion KubernetesVersion: String
 	machineType MachineType: String
 	diskType DiskType: String
@@ -118,7 +118,7 @@ GardenerUpgradeInput
 	oidcConfig OidcConfig: OIDCConfigInput
 	exposureClassName ExposureClassName: String
 	shootNetworkingFilterDisabled ShootNetworkingFilterDisabled: Boolean
-OperationStatus
+type OperationStatus
 	id ID: String
 	operation Operation: OperationType!
 	state State: OperationState!
@@ -126,15 +126,15 @@ OperationStatus
 	runtimeID RuntimeID: String
 	compassRuntimeID CompassRuntimeID: String
 	lastError LastError: LastError
-LastError
+type LastError
 	errMessage ErrMessage: String!
 	reason Reason: String!
 	component Component: String!
-RuntimeStatus
+type RuntimeStatus
 	lastOperationStatus LastOperationStatus: OperationStatus
 	runtimeConfiguration RuntimeConfiguration: RuntimeConfig
 	hibernationStatus HibernationStatus: HibernationStatus
-RuntimeConfig
+type RuntimeConfig
 	clusterConfig ClusterConfig: GardenerConfig
 	kymaConfig KymaConfig: KymaConfig
 `

@@ -54,8 +54,8 @@ func wireTypes() map[string][]wireField {
 	var current string
 	for line := range strings.Lines(strings.TrimSpace(wire)) {
 		fields := strings.Fields(line)
-		if len(fields) == 1 {
-			current = fields[0]
+		if fields[0] == "type" {
+			current = fields[1]
 			continue
 		}
 		types[current] = append(types[current], wireField{json: fields[0], goName: strings.TrimSuffix(fields[1], ":"), graphQL: fields[2]})
