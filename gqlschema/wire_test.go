@@ -54,7 +54,7 @@ func wireTypes() map[string][]wireField {
 	var current string
 	for line := range strings.Lines(strings.TrimSpace(wire)) {
 		fields := strings.Fields(line)
-		if fields[0] == "type" {
+		if len(fields) == 2 {
 			current = fields[1]
 			continue
 		}
