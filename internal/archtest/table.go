@@ -96,7 +96,7 @@ var table = rules{
 		{"github.com/uptrace/bun", []pattern{"internal/store/..."}},
 		{"github.com/pressly/goose/v3", []pattern{"internal/store/..."}},
 		{"modernc.org/sqlite", []pattern{"internal/store/..."}},
-		{"github.com/jackc/pgx/v5", []pattern{"internal/store/...", "internal/engine/riverjobs"}},
+		{"github.com/jackc/pgx/v5", []pattern{"internal/store/...", "internal/engine/riverjobs", "internal/testkit/..."}},
 
 		{"github.com/danielgtaylor/huma/v2", []pattern{"internal/httpapi/..."}},
 		{"github.com/coreos/go-oidc/v3", []pattern{"internal/auth"}},
