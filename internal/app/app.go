@@ -1,0 +1,260 @@
+// Package app puts the server together: it opens the store, connects the backends, runs the engine and serves the API, and takes all of it down
+// again in the reverse order.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/klog/v2"
+
+	"github.com/swell-fleet/swell/internal/config"
+	"github.com/swell-fleet/swell/internal/engine"
+	"github.com/swell-fleet/swell/internal/engine/riverjobs"
+	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/httpapi"
+	"github.com/swell-fleet/swell/internal/inventory"
+	"github.com/swell-fleet/swell/internal/store"
+	"github.com/swell-fleet/swell/internal/telemetry"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+// App is a running server.
+type App struct {
+	config   config.Config
+	logger   *slog.Logger
+	clock    func() time.Time
+	registry *prometheus.Registry
+	life     lifecycle
+	addr     net.Addr
+	failed   chan error
+}
+
+// ErrStopped is returned by Run when the server ended because its context did.
+var ErrStopped = errors.New("the server was stopped")
+
+// Run starts a server that logs to logs, and stops it in good order when ctx ends.
+func Run(ctx context.Context, c config.Config, logs io.Writer) error {
+	logger, err := telemetry.NewLogger(logs, c.Log.Level, c.Log.Format)
+	if err != nil {
+		return err
+	}
+	// client-go writes what goes wrong with watches to klog, whatever it is told elsewhere.
+	klog.SetSlogLogger(logger.With("component", "client-go"))
+	a, err := Start(ctx, c, logger)
+	if err != nil {
+		return err
+	}
+	var cause error
+	select {
+	case <-ctx.Done():
+		cause = ErrStopped
+		logger.InfoContext(ctx, "stopping")
+	case cause = <-a.failed:
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ShutdownTimeout)
+	defer cancel()
+	if err := a.Stop(limit); err != nil {
+		return errors.Join(cause, err)
+	}
+	logger.InfoContext(limit, "stopped")
+	return cause
+}
+
+// Start brings everything up. The server answers requests when it returns; upgrades that were under way go on.
+func Start(ctx context.Context, c config.Config, logger *slog.Logger) (*App, error) {
+	a := &App{config: c, logger: logger, clock: time.Now, registry: telemetry.NewRegistry(), failed: make(chan error, 1)}
+	a.life = lifecycle{logger: logger, clock: a.clock}
+	if err := a.start(ctx); err != nil {
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ShutdownTimeout)
+		defer cancel()
+		return nil, errors.Join(err, a.life.stop(limit))
+	}
+	return a, nil
+}
+
+// Addr is the address that the server listens on.
+func (a *App) Addr() net.Addr { return a.addr }
+
+// Stop takes the server down: no new step begins, running ones finish or are handed back, and the listener closes last.
+func (a *App) Stop(ctx context.Context) error { return a.life.stop(ctx) }
+
+func (a *App) start(ctx context.Context) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.config.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	a.addr = listener.Addr()
+	a.life.push("listener", func(context.Context) error {
+		if err := listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	st, err := a.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	a.life.push("store", func(context.Context) error { return st.Close() })
+
+	var garden gardenerParts
+	if a.config.NeedsGardener() {
+		if garden, err = connectGardener(a.config.Gardener, a.logger, a.clock); err != nil {
+			return err
+		}
+		a.life.push("cache of shoots", background(ctx, garden.shoots.Run))
+	}
+	jobs, err := a.newJobs(ctx, st)
+	if err != nil {
+		return err
+	}
+	eng, err := a.newEngine(st, jobs, garden)
+	if err != nil {
+		return err
+	}
+	if err := a.serve(ctx, listener, st, eng, garden); err != nil {
+		return err
+	}
+	if a.config.Source.Gardener {
+		source := inventory.NewGardenerSource(garden.shoots, st, a.logger)
+		a.life.push("gardener source", background(ctx, func(ctx context.Context) {
+			if err := source.Run(ctx); err != nil {
+				a.fail(fmt.Errorf("read runtimes from Gardener: %w", err))
+			}
+		}))
+	}
+	if err := eng.Start(ctx); err != nil {
+		return err
+	}
+	a.life.push("engine", eng.Stop)
+	if err := jobs.Start(ctx, eng); err != nil {
+		return err
+	}
+	a.life.push("jobs", jobs.Stop)
+	a.logger.InfoContext(ctx, "serving", "url", "http://"+a.addr.String()+a.config.BasePath, "store", st.Dialect(), "access", "this machine only, without login")
+	return nil
+}
+
+func (a *App) openStore(ctx context.Context) (*store.Store, error) {
+	if a.config.DatabaseURL != "" {
+		st, err := store.OpenPostgres(ctx, store.PostgresOptions{URL: a.config.DatabaseURL, AfterMigrate: riverjobs.MigratePostgres, Logger: a.logger})
+		if err != nil {
+			return nil, fmt.Errorf("open the PostgreSQL store: %w", err)
+		}
+		return st, nil
+	}
+	st, err := store.OpenSQLite(ctx, store.SQLiteOptions{Dir: a.config.DataDir, Clock: a.clock, AfterMigrate: riverjobs.MigrateSQLite, Logger: a.logger})
+	if err != nil {
+		return nil, fmt.Errorf("open the SQLite store in %s: %w", a.config.DataDir, err)
+	}
+	return st, nil
+}
+
+func (a *App) newJobs(ctx context.Context, st *store.Store) (*riverjobs.Jobs, error) {
+	o := riverjobs.Options{Logger: a.logger, StepWorkers: a.config.Engine.StepConcurrency}
+	if st.Dialect() == store.Postgres {
+		return riverjobs.NewPostgres(ctx, st.SQL(), a.config.DatabaseURL, o)
+	}
+	return riverjobs.NewSQLite(st.SQL(), o)
+}
+
+func (a *App) newEngine(st *store.Store, jobs *riverjobs.Jobs, garden gardenerParts) (*engine.Engine, error) {
+	bindings := map[orchestration.Type]engine.ExecutorBinding{}
+	if a.config.Executor.UpgradeCluster == config.ExecutorGardener {
+		executor, err := garden.executor(a.config.Gardener)
+		if err != nil {
+			return nil, err
+		}
+		bindings[orchestration.UpgradeClusterOrchestration] = engine.ExecutorBinding{Backend: fleet.BackendGardener, Executor: executor}
+	}
+	var resolver fleet.Resolver = noTargets{}
+	if garden.shoots != nil {
+		resolver = inventory.NewTargets(garden.shoots, st, telemetry.Logrus(a.logger))
+	}
+	lanes := 1
+	if st.Dialect() == store.Postgres {
+		lanes = 4
+	}
+	eng, err := engine.New(engine.Options{
+		Store: st, Queue: jobs, Resolver: resolver, Executors: bindings, Logger: a.logger, Clock: a.clock, Metrics: a.registry,
+		Exclusive: st.Dialect() == store.SQLite,
+		Limits: engine.Limits{
+			OperationTimeLimit: a.config.Engine.OperationTimeLimit,
+			MaxWorkers:         a.config.Engine.MaxWorkers,
+			DefaultKymaVersion: a.config.Kyma.DefaultVersion,
+			SweepEvery:         a.config.Engine.SweepInterval,
+			CheckEvery:         a.config.Engine.PollInterval,
+			Lanes:              lanes,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return eng, nil
+}
+
+func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store, eng *engine.Engine, garden gardenerParts) error {
+	checks := []httpapi.Check{{Name: "store", Run: st.Ping}}
+	if garden.shoots != nil {
+		checks = append(checks, httpapi.Check{Name: "gardener", Optional: true, Run: garden.shoots.Healthy})
+	}
+	handler, err := httpapi.New(httpapi.Options{
+		Reader: st, Commands: eng, Authenticator: httpapi.Loopback{}, Loopback: true, BasePath: a.config.BasePath,
+		Parameters: fleet.ParameterOptions{MaxWorkers: a.config.Engine.MaxWorkers, DefaultKymaVersion: a.config.Kyma.DefaultVersion},
+		PageSize:   a.config.API.PageSize, MaxPageSize: a.config.API.MaxPageSize,
+		Timeout: a.config.API.RequestTimeout, MaxInFlight: a.config.API.MaxInFlight,
+		Checks: checks, Metrics: telemetry.Handler(a.registry), Registerer: a.registry,
+		Version: Version(), Logger: a.logger, Clock: a.clock,
+	})
+	if err != nil {
+		return fmt.Errorf("set up the API: %w", err)
+	}
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       a.config.API.RequestTimeout,
+		WriteTimeout:      2 * a.config.API.RequestTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			a.fail(fmt.Errorf("serve: %w", err))
+		}
+	}()
+	a.life.push("http server", func(ctx context.Context) error {
+		err := server.Shutdown(ctx)
+		if err != nil {
+			err = errors.Join(err, server.Close())
+		}
+		<-done
+		return err
+	})
+	return nil
+}
+
+// fail ends Run with the first error.
+func (a *App) fail(err error) {
+	select {
+	case a.failed <- err:
+	default:
+	}
+}
+
+// noTargets is the resolver of a server without Gardener.
+type noTargets struct{}
+
+// ResolveTargets says that nothing can be resolved.
+func (noTargets) ResolveTargets(context.Context, orchestration.TargetSpec) (fleet.Resolution, error) {
+	return fleet.Resolution{}, fleet.Unavailable("no Gardener is configured, so targets cannot be resolved", nil)
+}

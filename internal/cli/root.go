@@ -1,0 +1,91 @@
+// Package cli is the command line. Each verb has a package of its own.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swell-fleet/swell/internal/app"
+	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/serve"
+)
+
+// NewRoot returns the program with all its verbs.
+func NewRoot(c *console.Console) *cobra.Command {
+	var tokenFile string
+	root := &cobra.Command{
+		Use:           "swell",
+		Short:         "Upgrade fleets of managed Kyma runtimes",
+		Version:       app.Version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return settle(c, tokenFile)
+		},
+	}
+	root.SetIn(c.In)
+	root.SetOut(c.Out)
+	root.SetErr(c.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return console.Usagef("%w\nsee '%s --help'", err, cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.URL, "url", "", "address of the server [$SWELL_URL] (default "+console.DefaultURL+")")
+	flags.StringVar(&tokenFile, "token-file", "", "file that holds the bearer token; $SWELL_TOKEN holds the token itself")
+	root.AddCommand(serve.NewCommand(c))
+	return root
+}
+
+// settle reads the global flags and variables.
+func settle(c *console.Console, tokenFile string) error {
+	if c.URL == "" {
+		c.URL = c.Getenv("SWELL_URL")
+	}
+	if c.URL == "" {
+		c.URL = console.DefaultURL
+	}
+	c.Token = c.Getenv("SWELL_TOKEN")
+	if tokenFile != "" {
+		text, err := os.ReadFile(tokenFile) //nolint:gosec // the user names the file
+		if err != nil {
+			return console.Usagef("--token-file: %w", err)
+		}
+		c.Token = strings.TrimSpace(string(text))
+	}
+	return nil
+}
+
+// Run carries the command line out and returns the exit code.
+func Run(ctx context.Context, c *console.Console, args []string) int {
+	root := NewRoot(c)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return console.ExitOK
+	}
+	code := console.ExitFailed
+	if exit, ok := errors.AsType[*console.Exit](err); ok {
+		code = exit.Code
+		if exit.Err == nil {
+			return code
+		}
+	} else if strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ") {
+		code = console.ExitUsage
+	}
+	_, _ = fmt.Fprintln(c.Err, "swell: "+cleanLines(err.Error()))
+	return code
+}
+
+// cleanLines cleans every line of a message and keeps the lines apart.
+func cleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = console.Clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
