@@ -205,7 +205,7 @@ func TestRuntimeListerMock(t *testing.T) {
 	lister := &orchestration.RuntimeListerMock{}
 	lister.On("ListAllRuntimes").Return([]runtime.RuntimeDTO{provisioned("rt-1")}, nil).Once()
 	lister.Test(t)
-	runtimes, err := orchestration.NewGardenerRuntimeResolver(gardener(newShoot("c-aa", "rt-1")), gardenNamespace, lister, logrus.New()).Resolve(all())
+	runtimes, err := orchestration.NewGardenerRuntimeResolver(gardener(newShoot("c-aa", "rt-1")), gardenNamespace, lister, nil).Resolve(all())
 	require.NoError(t, err)
 	require.Equal(t, []string{"rt-1"}, runtimeIDs(runtimes))
 	lister.AssertExpectations(t)

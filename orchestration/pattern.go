@@ -11,31 +11,53 @@ import (
 // matcher tells whether a value contains a match of a pattern.
 type matcher func(value string) bool
 
-// compilePattern turns an unanchored RE2 expression into a matcher.
+// pattern is a compiled unanchored RE2 expression, or what is wrong with it.
+type pattern struct {
+	match matcher
+	err   error
+	// size is the number of instructions that the regexp engine has for it, roughly.
+	size int
+}
+
+// compilePattern compiles an expression.
 //
 // Most patterns that people write are a literal, a prefix or a choice of these, which a plain comparison answers in a tenth of the
 // time. The others are put to the regexp engine for those values only that hold the longest literal that every match has to hold.
-func compilePattern(expression string) (matcher, error) {
-	re, err := regexp.Compile(expression)
-	if err != nil {
-		return nil, err
-	}
+func compilePattern(expression string) pattern {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
-		return nil, err
+		return pattern{err: err}
 	}
 	tree = tree.Simplify()
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return pattern{err: err}
+	}
+	return pattern{match: cheapest(tree, re.MatchString), size: sizeOf(tree)}
+}
+
+// sizeOf counts the runes and the nodes of a tree without counted repetitions.
+func sizeOf(tree *syntax.Regexp) int {
+	size := 1 + len(tree.Rune)
+	for _, sub := range tree.Sub {
+		size += sizeOf(sub)
+	}
+	return size
+}
+
+// cheapest returns the cheapest matcher for a tree. engine is the regexp package's.
+func cheapest(tree *syntax.Regexp, engine matcher) matcher {
 	for tree.Op == syntax.OpCapture {
 		tree = tree.Sub[0]
 	}
 	if tree.Op == syntax.OpAlternate {
-		return choice(tree.Sub, re.MatchString), nil
+		return choice(tree.Sub, engine)
 	}
 	sequence := sequenceOf(tree)
 	if match := sequence.comparison(); match != nil {
-		return match, nil
+		return match
 	}
-	return sequence.guard(re.MatchString), nil
+	return sequence.guard(engine)
 }
 
 // choice returns a matcher of several branches, which is engine unless comparisons answer them all.

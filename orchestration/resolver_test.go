@@ -319,3 +319,45 @@ func TestValidateTellsEveryFault(t *testing.T) {
 	require.ErrorContains(t, many.Validate(), "; and 15 more")
 	require.NoError(t, including(orchestration.RuntimeTarget{Target: "all"}, orchestration.RuntimeTarget{Region: "europe|eu-"}).Validate())
 }
+
+// A short request cannot take all memory by patterns that grow when they are compiled.
+func TestValidateBoundsPatterns(t *testing.T) {
+	t.Parallel()
+	targets := orchestration.TargetSpec{}
+	for i := range 2000 {
+		targets.Include = append(targets.Include, orchestration.RuntimeTarget{Region: fmt.Sprintf("(x{%d}){%d}", 20+i%5, 30+i/5%3)})
+	}
+	require.NoError(t, targets.Validate(), "few distinct patterns, however often they are used")
+	for i := range 2000 {
+		targets.Include[i].Region = fmt.Sprintf("x{999}%d", i)
+	}
+	require.ErrorContains(t, targets.Validate(), "too large together")
+
+	for i := range 2000 {
+		targets.Include[i] = orchestration.RuntimeTarget{GlobalAccount: fmt.Sprintf("^CA50125541TID0000000007412%05d$", i)}
+	}
+	require.NoError(t, targets.Validate(), "many patterns of the usual length")
+}
+
+// Lists of thousands of IDs are resolved in the order in which they name the runtimes.
+func TestResolveManyIDs(t *testing.T) {
+	t.Parallel()
+	shoots, runtimes, want := []*gardencorev1beta1.Shoot{}, []runtime.RuntimeDTO{}, []string{}
+	targets := orchestration.TargetSpec{}
+	for i := range 3000 {
+		id := fmt.Sprintf("rt-%05d", i)
+		shoots = append(shoots, newShoot(fmt.Sprintf("c-%05d", i), id))
+		runtimes = append(runtimes, provisioned(id))
+		targets.Include = append(targets.Include, orchestration.RuntimeTarget{RuntimeID: fmt.Sprintf("rt-%05d", 2999-i)})
+		if i%3 == 0 {
+			targets.Exclude = append(targets.Exclude, orchestration.RuntimeTarget{InstanceID: fmt.Sprintf("instance-rt-%05d", 2999-i)})
+		} else {
+			want = append(want, fmt.Sprintf("rt-%05d", 2999-i))
+		}
+	}
+	resolution, err := orchestration.ResolveTargets(targets, shoots, runtimes)
+	require.NoError(t, err)
+	require.Equal(t, want, runtimeIDs(resolution.Runtimes))
+	require.Len(t, resolution.LeftOut, 1000)
+	require.Empty(t, resolution.Unmatched)
+}

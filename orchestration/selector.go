@@ -22,18 +22,24 @@ type selector struct {
 	runtimeID, plan, shoot, instanceID *exactColumn
 }
 
-// exactColumn holds the sets of a field that is compared as a whole.
+// exactColumn holds the sets of a field that is compared as a whole. Lists of thousands of IDs are common, so a set is kept as what it
+// has beside the open entries.
 type exactColumn struct {
-	open []uint64
-	rows map[string][]uint64
+	open    []uint64
+	entries map[string][]int32
 }
 
-// row returns the entries that a value satisfies.
-func (c *exactColumn) row(value string) []uint64 {
-	if row, ok := c.rows[value]; ok {
-		return row
+// keep drops from the set the entries that a value does not satisfy.
+func (c *exactColumn) keep(set []uint64, value string) {
+	named := c.entries[value]
+	for i := range set {
+		row := c.open[i]
+		for len(named) > 0 && int(named[0])/64 == i {
+			row |= 1 << (named[0] % 64)
+			named = named[1:]
+		}
+		set[i] &= row
 	}
-	return c.open
 }
 
 // patternColumn holds the sets of a field that is compared with patterns.
@@ -49,7 +55,7 @@ type patternColumn struct {
 // patternEntries says which entries carry one pattern.
 type patternEntries struct {
 	match   matcher
-	entries []uint64
+	entries []int32
 }
 
 // read takes the values of all Shoots and puts the patterns to each distinct one. An absent value satisfies no pattern.
@@ -79,7 +85,9 @@ func (c *patternColumn) read(shoots []shootFacts, valueOf func(*shootFacts) (str
 			copy(row, c.open)
 			for j := range c.patterns {
 				if c.patterns[j].match(values[i]) {
-					union(row, c.patterns[j].entries)
+					for _, bit := range c.patterns[j].entries {
+						set(row, int(bit))
+					}
 				}
 			}
 		}
@@ -97,21 +105,22 @@ func (c *patternColumn) row(shoot int) []uint64 {
 //
 // A selector serves one resolution: it keeps what it read of the Shoots.
 func compileTargets(targets TargetSpec) (*selector, error) {
-	checker := targetChecker{patterns: map[string]compiledPattern{}}
+	checker := targetChecker{patterns: map[string]pattern{}}
 	if err := checker.checkAll(targets); err != nil {
 		return nil, err
 	}
 	includeWords := (len(targets.Include) + 63) / 64
 	s := &selector{includes: len(targets.Include), includeWords: includeWords, words: includeWords + (len(targets.Exclude)+63)/64}
-	entries := make(map[int]*RuntimeTarget, len(targets.Include)+len(targets.Exclude))
 	s.all = make([]uint64, s.words)
+	entries := make([]entry, 0, len(targets.Include)+len(targets.Exclude))
 	for i := range targets.Include {
-		entries[i] = &targets.Include[i]
-		set(s.all, i)
+		entries = append(entries, entry{bit: i, target: &targets.Include[i]})
 	}
 	for i := range targets.Exclude {
-		entries[includeWords*64+i] = &targets.Exclude[i]
-		set(s.all, includeWords*64+i)
+		entries = append(entries, entry{bit: includeWords*64 + i, target: &targets.Exclude[i]})
+	}
+	for _, entry := range entries {
+		set(s.all, entry.bit)
 	}
 	s.account = s.patternColumn(entries, &checker, func(t *RuntimeTarget) string { return t.GlobalAccount })
 	s.subAccount = s.patternColumn(entries, &checker, func(t *RuntimeTarget) string { return t.SubAccount })
@@ -123,49 +132,45 @@ func compileTargets(targets TargetSpec) (*selector, error) {
 	return s, nil
 }
 
-// exactColumn makes the column of one field, nil when no entry sets it.
-func (s *selector) exactColumn(entries map[int]*RuntimeTarget, field func(*RuntimeTarget) string) *exactColumn {
-	column := &exactColumn{open: make([]uint64, s.words), rows: map[string][]uint64{}}
-	for bit, entry := range entries {
-		value := field(entry)
-		if value == "" {
-			set(column.open, bit)
-			continue
+// entry is an entry of either list with its bit.
+type entry struct {
+	bit    int
+	target *RuntimeTarget
+}
+
+// exactColumn makes the column of one field, nil when no entry sets it. The entries are in the order of their bits.
+func (s *selector) exactColumn(entries []entry, field func(*RuntimeTarget) string) *exactColumn {
+	column := &exactColumn{open: make([]uint64, s.words), entries: map[string][]int32{}}
+	for _, entry := range entries {
+		if value := field(entry.target); value == "" {
+			set(column.open, entry.bit)
+		} else {
+			column.entries[value] = append(column.entries[value], int32(entry.bit))
 		}
-		if column.rows[value] == nil {
-			column.rows[value] = make([]uint64, s.words)
-		}
-		set(column.rows[value], bit)
 	}
-	if len(column.rows) == 0 {
+	if len(column.entries) == 0 {
 		return nil
-	}
-	for _, row := range column.rows {
-		union(row, column.open)
 	}
 	return column
 }
 
 // patternColumn makes the column of one field, nil when no entry sets it.
-func (s *selector) patternColumn(entries map[int]*RuntimeTarget, checker *targetChecker, field func(*RuntimeTarget) string) *patternColumn {
+func (s *selector) patternColumn(entries []entry, checker *targetChecker, field func(*RuntimeTarget) string) *patternColumn {
 	column := &patternColumn{open: make([]uint64, s.words)}
 	index := map[string]int{}
-	for bit, entry := range entries {
-		expression := field(entry)
+	for _, entry := range entries {
+		expression := field(entry.target)
 		if expression == "" {
-			set(column.open, bit)
+			set(column.open, entry.bit)
 			continue
 		}
 		i, ok := index[expression]
 		if !ok {
 			i = len(column.patterns)
 			index[expression] = i
-			column.patterns = append(column.patterns, patternEntries{
-				match:   checker.patterns[expression].matcher,
-				entries: make([]uint64, s.words),
-			})
+			column.patterns = append(column.patterns, patternEntries{match: checker.patterns[expression].match})
 		}
-		set(column.patterns[i].entries, bit)
+		column.patterns[i].entries = append(column.patterns[i].entries, int32(entry.bit))
 	}
 	if len(column.patterns) == 0 {
 		return nil
@@ -207,21 +212,21 @@ func (s *selector) judge(place int, shoot *shootFacts, known *runtime.RuntimeDTO
 		}
 	}
 	if s.runtimeID != nil {
-		intersect(scratch, s.runtimeID.row(shoot.runtimeID))
+		s.runtimeID.keep(scratch, shoot.runtimeID)
 	}
 	if s.shoot != nil {
-		intersect(scratch, s.shoot.row(shoot.name))
+		s.shoot.keep(scratch, shoot.name)
 	}
 	if s.plan != nil {
 		if known != nil {
-			intersect(scratch, s.plan.row(known.ServicePlanName))
+			s.plan.keep(scratch, known.ServicePlanName)
 		} else {
 			intersect(scratch[s.includeWords:], s.plan.open[s.includeWords:])
 		}
 	}
 	if s.instanceID != nil {
 		if known != nil {
-			intersect(scratch, s.instanceID.row(known.InstanceID))
+			s.instanceID.keep(scratch, known.InstanceID)
 		} else {
 			intersect(scratch, s.instanceID.open)
 		}
@@ -232,12 +237,6 @@ func (s *selector) judge(place int, shoot *shootFacts, known *runtime.RuntimeDTO
 func set(words []uint64, bit int) { words[bit/64] |= 1 << (bit % 64) }
 
 func has(words []uint64, bit int) bool { return words[bit/64]&(1<<(bit%64)) != 0 }
-
-func union(into, other []uint64) {
-	for i := range into {
-		into[i] |= other[i]
-	}
-}
 
 func subtract(from, other []uint64) {
 	for i := range from {

@@ -11,6 +11,10 @@ import (
 // maxTargetProblems is how many faults of a TargetSpec one error tells; the rest is counted only.
 const maxTargetProblems = 10
 
+// maxPatternSize bounds the memory of all patterns together, some hundred bytes for each instruction: a short request may hold thousands
+// of repetitions like "x{1000}".
+const maxPatternSize = 500_000
+
 // maxQuotedValue is how many bytes of a refused value an error repeats.
 const maxQuotedValue = 200
 
@@ -63,7 +67,7 @@ func (e *TargetsError) Error() string {
 // names every faulty entry.
 //
 // Faults are: no include entry; an entry of either list without any field; a Target other than "all"; a field that consists of white
-// space; a pattern that is not a valid RE2 expression. None of them is read as "all" or passed over, so that a typing mistake never
+// space; a pattern that is not a valid RE2 expression; patterns that are too large together. None of them is read as "all" or passed over, so that a typing mistake never
 // makes a selection wider or narrower than it was meant.
 func (t TargetSpec) Validate() error {
 	_, err := compileTargets(t)
@@ -87,22 +91,31 @@ func targetFields(t *RuntimeTarget) [8]struct{ name, value string } {
 // targetChecker collects the faults of a TargetSpec and compiles each distinct pattern once.
 type targetChecker struct {
 	problems []TargetProblem
-	patterns map[string]compiledPattern
+	patterns map[string]pattern
+	// size is the sum of the sizes of the patterns.
+	size int
 }
 
-type compiledPattern struct {
-	matcher matcher
-	err     error
-}
-
-// compile returns the matcher of a pattern.
-func (c *targetChecker) compile(expression string) (matcher, error) {
+// compile checks a pattern and returns what is wrong with it, empty when nothing is.
+func (c *targetChecker) compile(expression string) string {
 	known, ok := c.patterns[expression]
 	if !ok {
-		known.matcher, known.err = compilePattern(expression)
+		if c.size > maxPatternSize {
+			return "is one pattern too many: the patterns before it are too large together"
+		}
+		known = compilePattern(expression)
+		c.size += known.size
 		c.patterns[expression] = known
 	}
-	return known.matcher, known.err
+	if known.err == nil {
+		return ""
+	}
+	// An error of the regexp package repeats the expression, which stands in the problem anyway.
+	var fault *syntax.Error
+	if errors.As(known.err, &fault) {
+		return "is not a valid pattern: " + fault.Code.String()
+	}
+	return "is not a valid pattern: " + known.err.Error()
 }
 
 // check adds the faults of one entry.
@@ -124,8 +137,8 @@ func (c *targetChecker) check(path string, target *RuntimeTarget) {
 				c.add(name, field.value, `is not a known target; the only one is "`+TargetAll+`"`)
 			}
 		case "globalAccount", "subAccount", "region":
-			if _, err := c.compile(field.value); err != nil {
-				c.add(name, field.value, patternFault(err))
+			if fault := c.compile(field.value); fault != "" {
+				c.add(name, field.value, fault)
 			}
 		}
 	}
@@ -153,13 +166,4 @@ func (c *targetChecker) checkAll(targets TargetSpec) error {
 		return &TargetsError{Problems: c.problems}
 	}
 	return nil
-}
-
-// patternFault leaves out of an error of the regexp package the expression, which stands in the problem anyway.
-func patternFault(err error) string {
-	var fault *syntax.Error
-	if errors.As(err, &fault) {
-		return "is not a valid pattern: " + fault.Code.String()
-	}
-	return "is not a valid pattern: " + err.Error()
 }
