@@ -48,9 +48,9 @@ func NewParallelOrchestrationStrategy(executor Executor, log logrus.FieldLogger)
 // Execute starts to execute the operations and returns at once, with an ID for Wait and Cancel that is unique also for an empty list. The
 // list may be changed afterwards.
 //
-// An empty type means parallel, an empty schedule means immediate, 0 workers mean 1. Nothing starts before a ScheduleTime. Execute refuses
-// an unknown type or schedule, negative workers, a MaintenanceWindow beside the schedule immediate, and a nil executor with an error;
-// then nothing has been started.
+// An empty type means parallel, an empty schedule means immediate, 0 workers mean 1. MaintenanceWindow makes every operation wait for its
+// window, also beside the schedule immediate, which newer clients send together. Nothing starts before a ScheduleTime. Execute refuses an unknown type or
+// schedule, negative workers, and a nil executor with an error; then nothing has been started.
 func (p *parallel) Execute(operations []orchestration.RuntimeOperation, spec orchestration.StrategySpec) (string, error) {
 	if p.executor == nil {
 		return "", errors.New("execute operations: the executor is nil")
@@ -135,11 +135,8 @@ func settingsOf(spec orchestration.StrategySpec) (settings, error) {
 		return settings{}, fmt.Errorf("unknown strategy type %q", spec.Type)
 	}
 	switch spec.Schedule {
-	case "":
-	case orchestration.Immediate:
-		if spec.MaintenanceWindow {
-			return settings{}, fmt.Errorf("schedule %q contradicts maintenanceWindow", spec.Schedule)
-		}
+	case "", orchestration.Immediate:
+		// Beside MaintenanceWindow it says when the execution begins, and the flag that each operation waits for its window.
 	case orchestration.MaintenanceWindow:
 		s.inWindows = true
 	default:

@@ -165,7 +165,6 @@ func TestExecuteRefuses(t *testing.T) {
 		"type":             {noop, orchestration.StrategySpec{Type: "serial"}, `"serial"`},
 		"schedule":         {noop, orchestration.StrategySpec{Schedule: "tomorrow"}, `"tomorrow"`},
 		"negative workers": {noop, workers(-1), "-1"},
-		"contradiction":    {noop, orchestration.StrategySpec{Schedule: orchestration.Immediate, MaintenanceWindow: true}, "contradicts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -417,4 +416,18 @@ func TestExecutionsBesideEachOther(t *testing.T) {
 		}
 		forgotten(t, s)
 	})
+}
+
+// TestTheWindowFlagHoldsBesideImmediate pins that an operation without a window does not run at once because the schedule says immediate.
+func TestTheWindowFlagHoldsBesideImmediate(t *testing.T) {
+	t.Parallel()
+	called := make(chan string, 1)
+	s := NewParallelOrchestrationStrategy(ExecutorFunc(func(id string) (time.Duration, error) {
+		called <- id
+		return 0, nil
+	}), nil)
+	id, err := s.Execute(numbered(1), orchestration.StrategySpec{Schedule: orchestration.Immediate, MaintenanceWindow: true})
+	require.NoError(t, err)
+	s.Wait(id)
+	require.Empty(t, called)
 }
