@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/swell-fleet/swell/orchestration"
@@ -119,8 +120,14 @@ type Page struct {
 	Size int
 }
 
-// Offset is the number of rows before the page.
-func (p Page) Offset() int { return (p.Number - 1) * p.Size }
+// Offset is the number of rows before the page. Of a page that is further away than any row it is a large number.
+func (p Page) Offset() int {
+	const far = math.MaxInt32
+	if p.Size > 0 && p.Number > far/p.Size {
+		return far
+	}
+	return (p.Number - 1) * p.Size
+}
 
 // OrchestrationFilter selects orchestrations; the zero value selects all.
 type OrchestrationFilter struct {

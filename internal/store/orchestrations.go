@@ -22,7 +22,7 @@ func (t *Tx) InsertOrchestration(ctx context.Context, o *fleet.Orchestration) er
 		NotBefore: micros(o.NotBefore), CreatedAt: micros(o.CreatedAt), UpdatedAt: micros(o.UpdatedAt),
 		ResolvedAt: micros(o.ResolvedAt), FinishedAt: micros(o.FinishedAt),
 		CreatedBy: o.CreatedBy, IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash,
-		Fence: o.Fence, LeaseUntil: micros(o.LeaseUntil), LeftOut: o.LeftOut,
+		Fence: o.Fence, LeaseUntil: micros(o.LeaseUntil), LeftOut: o.LeftOut, LeftOutWhy: o.LeftOutWhy,
 		CountPending: o.Counts.Pending, CountInProgress: o.Counts.InProgress, CountSucceeded: o.Counts.Succeeded,
 		CountFailed: o.Counts.Failed, CountCanceled: o.Counts.Canceled,
 	}
@@ -69,11 +69,11 @@ func (t *Tx) SaveOrchestration(ctx context.Context, o *fleet.Orchestration) erro
 	n, err := t.exec(ctx, "save an orchestration", `
 		UPDATE orchestrations SET state = ?, description = ?, not_before = ?, updated_at = ?, resolved_at = ?, finished_at = ?,
 			fence = ?, lease_until = ?, count_pending = ?, count_in_progress = ?, count_succeeded = ?, count_failed = ?, count_canceled = ?,
-			left_out = ?
+			left_out = ?, left_out_why = ?
 		WHERE id = ?`,
 		string(o.State), o.Description, micros(o.NotBefore), micros(o.UpdatedAt), micros(o.ResolvedAt), micros(o.FinishedAt),
 		o.Fence, micros(o.LeaseUntil), o.Counts.Pending, o.Counts.InProgress, o.Counts.Succeeded, o.Counts.Failed, o.Counts.Canceled,
-		o.LeftOut, o.ID)
+		o.LeftOut, o.LeftOutWhy, o.ID)
 	if err == nil && n == 0 {
 		return fleet.NotFoundf("the orchestration does not exist")
 	}

@@ -53,6 +53,7 @@ type orchestrationRow struct {
 	CountFailed     int    `bun:"count_failed"`
 	CountCanceled   int    `bun:"count_canceled"`
 	LeftOut         int    `bun:"left_out"`
+	LeftOutWhy      string `bun:"left_out_why"`
 }
 
 // record reads the row. Parameters that cannot be read do not hide it.
@@ -62,7 +63,7 @@ func (r *orchestrationRow) record() fleet.Orchestration {
 		NotBefore: timeOf(r.NotBefore), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 		ResolvedAt: timeOf(r.ResolvedAt), FinishedAt: timeOf(r.FinishedAt),
 		CreatedBy: r.CreatedBy, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash,
-		Fence: r.Fence, LeaseUntil: timeOf(r.LeaseUntil), LeftOut: r.LeftOut,
+		Fence: r.Fence, LeaseUntil: timeOf(r.LeaseUntil), LeftOut: r.LeftOut, LeftOutWhy: r.LeftOutWhy,
 		Counts: fleet.Counts{
 			Pending: r.CountPending, InProgress: r.CountInProgress, Succeeded: r.CountSucceeded,
 			Failed: r.CountFailed, Canceled: r.CountCanceled,

@@ -23,7 +23,8 @@ CREATE TABLE orchestrations (
     count_succeeded integer NOT NULL DEFAULT 0,
     count_failed integer NOT NULL DEFAULT 0,
     count_canceled integer NOT NULL DEFAULT 0,
-    left_out integer NOT NULL DEFAULT 0
+    left_out integer NOT NULL DEFAULT 0,
+    left_out_why text COLLATE "C" NOT NULL DEFAULT ''
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 CREATE INDEX orchestrations_created ON orchestrations (created_at DESC, id);

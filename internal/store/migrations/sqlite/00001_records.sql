@@ -23,7 +23,8 @@ CREATE TABLE orchestrations (
     count_succeeded INTEGER NOT NULL DEFAULT 0,
     count_failed INTEGER NOT NULL DEFAULT 0,
     count_canceled INTEGER NOT NULL DEFAULT 0,
-    left_out INTEGER NOT NULL DEFAULT 0
+    left_out INTEGER NOT NULL DEFAULT 0,
+    left_out_why TEXT NOT NULL DEFAULT ''
 );
 
 CREATE INDEX orchestrations_created ON orchestrations (created_at DESC, id);
