@@ -119,7 +119,7 @@ func (a *App) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.serve(ctx, listener, st, eng, garden); err != nil {
+	if err := a.serve(listener, st, eng, garden); err != nil {
 		return err
 	}
 	if a.config.Source.Gardener {
@@ -200,7 +200,7 @@ func (a *App) newEngine(st *store.Store, jobs *riverjobs.Jobs, garden gardenerPa
 	return eng, nil
 }
 
-func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store, eng *engine.Engine, garden gardenerParts) error {
+func (a *App) serve(listener net.Listener, st *store.Store, eng *engine.Engine, garden gardenerParts) error {
 	checks := []httpapi.Check{{Name: "store", Run: st.Ping}}
 	if garden.shoots != nil {
 		checks = append(checks, httpapi.Check{Name: "gardener", Optional: true, Run: garden.shoots.Healthy})

@@ -29,9 +29,9 @@ func (c *Config) check() []error {
 			bad(key, "%s is not longer than 0", d)
 		}
 	}
-	between := func(key string, n, low, high int) {
-		if n < low || n > high {
-			bad(key, "%d is not between %d and %d", n, low, high)
+	upTo := func(key string, n, high int) {
+		if n < 1 || n > high {
+			bad(key, "%d is not between 1 and %d", n, high)
 		}
 	}
 
@@ -48,12 +48,12 @@ func (c *Config) check() []error {
 	}
 	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf("log.format", c.Log.Format, "text", "json")
-	between("api.max-page-size", c.API.MaxPageSize, 1, 100_000)
-	between("api.page-size", c.API.PageSize, 1, max(1, c.API.MaxPageSize))
-	between("api.max-in-flight", c.API.MaxInFlight, 1, 100_000)
+	upTo("api.max-page-size", c.API.MaxPageSize, 100_000)
+	upTo("api.page-size", c.API.PageSize, max(1, c.API.MaxPageSize))
+	upTo("api.max-in-flight", c.API.MaxInFlight, 100_000)
 	positive("api.request-timeout", c.API.RequestTimeout)
-	between("engine.max-workers", c.Engine.MaxWorkers, 1, 1_000_000)
-	between("engine.step-concurrency", c.Engine.StepConcurrency, 1, 10_000)
+	upTo("engine.max-workers", c.Engine.MaxWorkers, 1_000_000)
+	upTo("engine.step-concurrency", c.Engine.StepConcurrency, 10_000)
 	positive("engine.operation-time-limit", c.Engine.OperationTimeLimit)
 	positive("engine.sweep-interval", c.Engine.SweepInterval)
 	if c.Engine.SweepInterval > 10*time.Second {
@@ -72,7 +72,7 @@ func (c *Config) check() []error {
 	if !(c.Gardener.QPS > 0) || math.IsInf(c.Gardener.QPS, 0) {
 		bad("gardener.qps", "%v is not above 0", c.Gardener.QPS)
 	}
-	between("gardener.burst", c.Gardener.Burst, 1, 1_000_000)
+	upTo("gardener.burst", c.Gardener.Burst, 1_000_000)
 	return problems
 }
 

@@ -57,7 +57,7 @@ func typeName(t reflect.Type) string {
 	if t == reflect.TypeFor[time.Duration]() {
 		return "duration"
 	}
-	switch t.Kind() { //nolint:exhaustive // the default says that other kinds have no form yet
+	switch t.Kind() {
 	case reflect.String:
 		return "string"
 	case reflect.Int:

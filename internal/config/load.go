@@ -77,7 +77,7 @@ func Load(src Sources) (Config, error) {
 }
 
 func loadFile(k *koanf.Koanf, path string) error {
-	text, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read the configuration file: %w", err)
 	}
@@ -151,7 +151,7 @@ func scalar(v any) bool {
 	if v == nil {
 		return true
 	}
-	switch reflect.TypeOf(v).Kind() { //nolint:exhaustive // everything else is one value
+	switch reflect.TypeOf(v).Kind() {
 	case reflect.Map, reflect.Slice, reflect.Struct:
 		return false
 	default:

@@ -79,6 +79,6 @@ func (h *hook) Fire(e *logrus.Entry) error {
 		level = slog.LevelInfo
 	case logrus.DebugLevel, logrus.TraceLevel:
 	}
-	h.to.LogAttrs(ctx, level, e.Message, attrs...)
+	h.to.LogAttrs(ctx, level, e.Message, attrs...) //nolint:sloglint // the messages are those of the public packages
 	return nil
 }

@@ -1,6 +1,7 @@
 package telemetry_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestBadLevelAndFormatAreErrors(t *testing.T) {
 func TestMetricsAreServed(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
-	telemetry.Handler(telemetry.NewRegistry()).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	telemetry.Handler(telemetry.NewRegistry()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	require.Equal(t, 200, w.Code)
 	require.Contains(t, w.Body.String(), "go_goroutines")
 }
