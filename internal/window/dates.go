@@ -45,3 +45,6 @@ func (d Dates) String() string {
 	}
 	return first + ".." + time.Unix(d.last*secondsPerDay, 0).UTC().Format(time.DateOnly)
 }
+
+// Over says whether the last day of the range has ended everywhere, down to an offset of -12:00.
+func (d Dates) Over(t time.Time) bool { return t.Unix() >= (d.last+1)*secondsPerDay+secondsPerDay/2 }
