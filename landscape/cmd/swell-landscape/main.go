@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -21,7 +22,7 @@ func run() int {
 	apiserver.Quiet()
 	options, err := parse(os.Args[1:], os.Stderr)
 	switch {
-	case err == errHelp:
+	case errors.Is(err, errHelp):
 		return 0
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "swell-landscape:", err)

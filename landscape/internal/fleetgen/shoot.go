@@ -148,7 +148,7 @@ func (p provider) worker(draw *rand.Rand, place region, index int) gardencorev1b
 	return gardencorev1beta1.Worker{
 		Name:           workload[index],
 		Minimum:        minimum,
-		Maximum:        minimum + int32(1+draw.IntN(18)),
+		Maximum:        max(minimum, int32(len(zones))) + int32(1+draw.IntN(18)),
 		MaxSurge:       &surge,
 		MaxUnavailable: &nothing,
 		Zones:          zones,

@@ -31,8 +31,16 @@ func (l *Landscape) seed(ctx context.Context) error {
 		return fmt.Errorf("seed controller registration: %w", err)
 	}
 	for _, profile := range fleetgen.CloudProfiles() {
-		if _, err := core.CoreV1beta1().CloudProfiles().Create(ctx, profile, metav1.CreateOptions{}); err != nil {
+		versions := profile.Spec.Kubernetes.Versions
+		created, err := core.CoreV1beta1().CloudProfiles().Create(ctx, profile, metav1.CreateOptions{})
+		if err != nil {
 			return fmt.Errorf("seed cloud profile: %w", err)
+		}
+		// Creating a profile drops versions that have expired; in production they
+		// expire while they are in it.
+		created.Spec.Kubernetes.Versions = versions
+		if _, err := core.CoreV1beta1().CloudProfiles().Update(ctx, created, metav1.UpdateOptions{}); err != nil {
+			return fmt.Errorf("seed expired versions: %w", err)
 		}
 	}
 	return nil
