@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +34,29 @@ type fixture struct {
 	t       *testing.T
 	store   *store.Store
 	handler http.Handler
-	log     *bytes.Buffer
+	// commands are the engine's.
+	commands fleet.Commands
+	log      *logBuffer
+}
+
+var discard = slog.New(slog.DiscardHandler)
+
+// logBuffer is a log that parallel requests may write to.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(text)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 // newFixture makes an API in which clusters can be upgraded to anything, and Kyma too, without a default version.
@@ -42,9 +65,9 @@ func newFixture(t *testing.T, change ...func(*httpapi.Options)) *fixture {
 	s, err := store.OpenSQLite(t.Context(), store.SQLiteOptions{Dir: t.TempDir(), Clock: clock})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	f := &fixture{t: t, store: s, log: &bytes.Buffer{}}
+	f := &fixture{t: t, store: s, log: &logBuffer{}}
 	commands, err := engine.New(engine.Options{
-		Store: s, Queue: noQueue{}, Resolver: noResolver{}, Logger: slog.New(slog.DiscardHandler), Clock: clock,
+		Store: s, Queue: noQueue{}, Resolver: noResolver{}, Logger: discard, Clock: clock,
 		Executors: map[orchestration.Type]engine.ExecutorBinding{
 			orchestration.UpgradeKymaOrchestration:    {Backend: fleet.BackendKyma, Executor: noop.Executor{}},
 			orchestration.UpgradeClusterOrchestration: {Backend: fleet.BackendGardener, Executor: noop.Executor{}},
@@ -52,6 +75,7 @@ func newFixture(t *testing.T, change ...func(*httpapi.Options)) *fixture {
 		Limits: engine.Limits{DefaultKymaVersion: "regular"},
 	})
 	require.NoError(t, err)
+	f.commands = commands
 	options := httpapi.Options{
 		Reader: s, Commands: commands, Authenticator: httpapi.Loopback{}, Loopback: true,
 		Logger: slog.New(slog.NewTextHandler(f.log, nil)), Clock: clock, Version: "test",
@@ -241,4 +265,21 @@ func document(id, shoot string, operations ...runtime.Operation) runtime.Runtime
 		}
 	}
 	return doc
+}
+
+// recordingCommands accept everything and remember it.
+type recordingCommands struct {
+	fleet.Commands
+	created []fleet.CreateRequest
+	retried []fleet.RetryRequest
+}
+
+func (c *recordingCommands) CreateOrchestration(_ context.Context, _ fleet.Actor, req fleet.CreateRequest) (fleet.Orchestration, error) {
+	c.created = append(c.created, req)
+	return fleet.Orchestration{ID: "o-1"}, nil
+}
+
+func (c *recordingCommands) RetryOrchestration(_ context.Context, _ fleet.Actor, req fleet.RetryRequest) (fleet.RetryResult, error) {
+	c.retried = append(c.retried, req)
+	return fleet.RetryResult{OrchestrationID: req.OrchestrationID}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"regexp"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -162,9 +163,12 @@ func (a *api) guard(next http.Handler) http.Handler {
 
 // isLocalHost reports whether a Host header names this machine: localhost or an IP address of the loopback interface.
 func isLocalHost(host string) bool {
-	name, _, err := net.SplitHostPort(host)
+	name, port, err := net.SplitHostPort(host)
 	if err != nil {
-		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), "0"
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return false
 	}
 	if strings.EqualFold(name, "localhost") {
 		return true

@@ -49,11 +49,18 @@ func (a *api) getOperation(c *call) (answer, error) {
 	// A configuration that cannot be read is shown as an empty one; the rest of the operation is not worth less for it.
 	_ = json.Unmarshal(op.KymaConfig, &detail.KymaConfig)
 	_ = json.Unmarshal(op.ClusterConfig, &detail.ClusterConfig)
-	detail.KymaConfig.Components = notNil(detail.KymaConfig.Components)
-	if detail.ClusterConfig.ProviderSpecificConfig == nil {
-		detail.ClusterConfig.ProviderSpecificConfig = &gqlschema.ProviderSpecificInput{}
-	}
+	fillConfigs(&detail.KymaConfig, &detail.ClusterConfig)
 	return answer{body: detail}, nil
+}
+
+// fillConfigs makes empty what clients expect and would not take null for.
+func fillConfigs(kyma *gqlschema.KymaConfigInput, cluster *gqlschema.GardenerConfigInput) {
+	if kyma != nil {
+		kyma.Components = notNil(kyma.Components)
+	}
+	if cluster != nil && cluster.ProviderSpecificConfig == nil {
+		cluster.ProviderSpecificConfig = &gqlschema.ProviderSpecificInput{}
+	}
 }
 
 // operationResponse is an operation in its published form.

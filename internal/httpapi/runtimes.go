@@ -54,6 +54,7 @@ func (a *api) listRuntimes(c *call) (answer, error) {
 			doc.ClusterConfig = nil
 		}
 		fillLists(&doc.Status)
+		fillConfigs(doc.KymaConfig, doc.ClusterConfig)
 		list.Data[i] = doc
 	}
 	return answer{body: list}, nil

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swell-fleet/swell/gqlschema"
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
@@ -28,7 +27,7 @@ type schemas struct {
 
 func newSchemas() *schemas { return &schemas{all: object{}} }
 
-// wordLists are the values of the types that have a fixed set of them.
+// wordLists are the values of the types that have a fixed set of them. What sources of runtimes write is not held against such a set.
 var wordLists = map[reflect.Type][]string{
 	reflect.TypeFor[orchestration.Type]():         words(orchestrationTypes),
 	reflect.TypeFor[orchestration.StrategyType](): {string(orchestration.ParallelStrategy)},
@@ -38,12 +37,7 @@ var wordLists = map[reflect.Type][]string{
 		orchestration.WaitBackendUnavailable,
 	}),
 	reflect.TypeFor[runtime.State](): words(fleet.RuntimeStates),
-	reflect.TypeFor[runtime.OperationType](): words([]runtime.OperationType{
-		runtime.Provision, runtime.Deprovision, runtime.UpgradeKyma, runtime.UpgradeCluster, runtime.Update, runtime.Suspension, runtime.Unsuspension,
-	}),
-	reflect.TypeFor[fleet.Level]():                words(eventLevels),
-	reflect.TypeFor[gqlschema.KymaProfile]():      words(gqlschema.AllKymaProfile),
-	reflect.TypeFor[gqlschema.ConflictStrategy](): words(gqlschema.AllConflictStrategy),
+	reflect.TypeFor[fleet.Level]():   words(eventLevels),
 }
 
 // of returns the schema of a value's type.
@@ -115,6 +109,9 @@ func (s *schemas) fields(t reflect.Type, d direction, properties object, require
 			continue
 		}
 		property := s.schema(field.Type, d)
+		if d == request {
+			property = orNull(property)
+		}
 		if about := field.Tag.Get("doc"); about != "" {
 			property["description"] = about
 		}
@@ -124,4 +121,20 @@ func (s *schemas) fields(t reflect.Type, d direction, properties object, require
 			*required = append(*required, name)
 		}
 	}
+}
+
+// orNull lets null stand for a value: in a request it means that the key was not given.
+func orNull(schema object) object {
+	switch types := schema["type"].(type) {
+	case nil:
+		return object{"anyOf": []any{schema, object{"type": "null"}}}
+	case []any:
+		schema["type"] = append(types, "null")
+	default:
+		schema["type"] = []any{types, "null"}
+	}
+	if words, ok := schema["enum"].([]any); ok {
+		schema["enum"] = append(words, nil)
+	}
+	return schema
 }
