@@ -19,6 +19,7 @@ const (
 
 // benchFleet makes 50,000 Shoots in 40 regions, of 5,000 global accounts and as many sub-accounts as Shoots, in no order, in the store of an informer.
 func benchFleet(b *testing.B) (orchestration.ShootLister, *staticLister) {
+	b.Helper()
 	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	runtimes := make([]runtime.RuntimeDTO, benchShoots)
 	for i := range benchShoots {

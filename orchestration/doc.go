@@ -35,7 +35,7 @@
 //
 // [GardenerRuntimeResolver] looks the targets up among the Shoots of a Gardener project. It needs a [RuntimeLister], which brings what is
 // known of each runtime besides its Shoot: instance, plan and operations. [NewGardenerRuntimeResolver] lists the Shoots each time;
-// [NewCachedGardenerRuntimeResolver] takes them from a shared informer, which resolves 50,000 Shoots in some ten milliseconds.
+// [NewCachedGardenerRuntimeResolver] takes them from a shared informer, which is what large fleets want.
 // [GardenerRuntimeResolver.Resolve] returns the targets, [GardenerRuntimeResolver.Preview] also who was left out and why, and
 // [ResolveTargets] does the same for lists that are at hand. In tests, [RuntimeListerMock] stands in for the lister.
 //

@@ -16,6 +16,8 @@ type fleetIndex struct {
 	slot []int32
 	// ambiguous marks the slots of runtime IDs that more than one Shoot carries or that the lister has for more than one instance.
 	ambiguous []bool
+	// reachable marks the runtimes whose operations let them be targets.
+	reachable []bool
 	// repeated marks Shoots that stand in the list a second time.
 	repeated []bool
 	// sharers names the Shoots that have an ambiguous runtime ID.
@@ -37,8 +39,16 @@ func index(shoots []shootFacts, runtimes []runtime.RuntimeDTO) *fleetIndex {
 		runtimes:  runtimes,
 		slot:      make([]int32, len(shoots)),
 		ambiguous: make([]bool, len(runtimes), len(runtimes)+16),
+		reachable: make([]bool, len(runtimes)),
 		repeated:  make([]bool, len(shoots)),
 	}
+	// Runtimes lie behind each other in memory and are large, so they are judged in their own order and not in that of the Shoots.
+	inParallel(len(runtimes), stepsPerShoot, func(begin, end int) {
+		for i := begin; i < end; i++ {
+			reason, _ := unreachable(&runtimes[i])
+			fleet.reachable[i] = reason == ""
+		}
+	})
 	slots := make(map[string]int32, len(runtimes))
 	for i := range runtimes {
 		id := runtimes[i].RuntimeID

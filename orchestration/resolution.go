@@ -115,16 +115,7 @@ type findings struct {
 func (s *selector) resolve(shoots []shootFacts, runtimes []runtime.RuntimeDTO) Resolution {
 	fleet := index(shoots, runtimes)
 	s.read(shoots)
-	var mutex sync.Mutex
-	found := findings{leftOut: []LeftOut{}, unmatched: slices.Clone(s.all[:s.includeWords])}
-	inParallel(len(shoots), stepsPerShoot, func(begin, end int) {
-		part := s.look(fleet, begin, end)
-		mutex.Lock()
-		defer mutex.Unlock()
-		found.picks = append(found.picks, part.picks...)
-		found.leftOut = append(found.leftOut, part.leftOut...)
-		intersect(found.unmatched, part.unmatched)
-	})
+	found := s.lookAtAll(fleet)
 	slices.SortFunc(found.picks, comparePicks)
 	slices.SortFunc(found.leftOut, func(a, b LeftOut) int {
 		return cmp.Or(cmp.Compare(a.ShootName, b.ShootName), cmp.Compare(a.RuntimeID, b.RuntimeID), cmp.Compare(a.Reason, b.Reason))
@@ -143,6 +134,27 @@ func (s *selector) resolve(shoots []shootFacts, runtimes []runtime.RuntimeDTO) R
 		}
 	}
 	return resolution
+}
+
+// lookAtAll puts the entries to all Shoots.
+func (s *selector) lookAtAll(fleet *fleetIndex) findings {
+	var mutex sync.Mutex
+	all := findings{leftOut: []LeftOut{}, unmatched: slices.Clone(s.all[:s.includeWords])}
+	var ranges [][]pick
+	inParallel(len(fleet.shoots), stepsPerShoot, func(begin, end int) {
+		part := s.look(fleet, begin, end)
+		mutex.Lock()
+		defer mutex.Unlock()
+		ranges = append(ranges, part.picks)
+		all.leftOut = append(all.leftOut, part.leftOut...)
+		intersect(all.unmatched, part.unmatched)
+	})
+	if len(ranges) == 1 {
+		all.picks = ranges[0]
+		return all
+	}
+	all.picks = slices.Concat(ranges...)
+	return all
 }
 
 // look puts the entries to a range of the Shoots.
@@ -164,6 +176,9 @@ func (s *selector) look(fleet *fleetIndex, begin, end int) findings {
 			reason, description = LeftOutExcluded, "an exclude entry selects it"
 		}
 		if reason == "" {
+			if found.picks == nil {
+				found.picks = make([]pick, 0, end-i)
+			}
 			found.picks = append(found.picks, pick{
 				include: int32(verdict.include), begin: nameBegin(shoot.name), name: shoot.name, shoot: int32(i), known: fleet.slot[i],
 			})
@@ -189,6 +204,8 @@ func (f *fleetIndex) hindrance(i int, known *runtime.RuntimeDTO) (LeftOutReason,
 		return LeftOutShootBeingDeleted, "the Shoot is being deleted"
 	case known == nil:
 		return LeftOutUnknownToLister, "no runtime with this ID is known"
+	case f.reachable[f.slot[i]]:
+		return "", ""
 	}
 	return unreachable(known)
 }
@@ -212,23 +229,39 @@ func target(shoot *shootFacts, known *runtime.RuntimeDTO, windows windowCache) R
 	return result
 }
 
-// windowCache remembers the windows that were read, which are few in any fleet.
-type windowCache map[[2]string][2]time.Time
+// windowCache remembers the windows that were read, which are few in any fleet. The key is begin and end, one after the other.
+type windowCache map[[2 * windowTextSize]byte][2]time.Time
+
+// windowTextSize is the length of "HHMMSS±HHMM" in bytes.
+const windowTextSize = 11
 
 // get reads a window. Both times are zero unless both ends can be read: half a window is none.
 func (c windowCache) get(begin, end string) (time.Time, time.Time) {
 	if begin == "" || end == "" {
 		return time.Time{}, time.Time{}
 	}
-	key := [2]string{begin, end}
+	if len(begin) != windowTextSize || len(end) != windowTextSize {
+		return readWindow(begin, end)
+	}
+	var key [2 * windowTextSize]byte
+	copy(key[:windowTextSize], begin)
+	copy(key[windowTextSize:], end)
 	times, ok := c[key]
 	if !ok {
-		b, beginErr := window.ParseClock(begin)
-		e, endErr := window.ParseClock(end)
-		if beginErr == nil && endErr == nil {
-			times = [2]time.Time{b, e}
-		}
+		times[0], times[1] = readWindow(begin, end)
 		c[key] = times
 	}
 	return times[0], times[1]
+}
+
+func readWindow(begin, end string) (time.Time, time.Time) {
+	b, err := window.ParseClock(begin)
+	if err != nil {
+		return time.Time{}, time.Time{}
+	}
+	e, err := window.ParseClock(end)
+	if err != nil {
+		return time.Time{}, time.Time{}
+	}
+	return b, e
 }

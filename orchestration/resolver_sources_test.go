@@ -94,7 +94,7 @@ func TestResolveBeginsExpiredListAgain(t *testing.T) {
 	t.Parallel()
 	for name, expired := range map[string]error{
 		"expired": apierrors.NewResourceExpired("the continue token is too old"),
-		"gone":    apierrors.NewGone("gone"),
+		"gone":    &apierrors.StatusError{ErrStatus: metav1.Status{Code: 410, Reason: metav1.StatusReasonGone, Message: "gone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -32,7 +32,7 @@ func TestResolveDescribesRuntime(t *testing.T) {
 	t.Parallel()
 	shoot := newShoot("c-aa11", "rt-1", withWindow("220000+0530", "020000+0530"))
 	resolution := resolve(t, all(), []*gardencorev1beta1.Shoot{shoot}, "rt-1")
-	require.Equal(t, 1, len(resolution.Runtimes))
+	require.Len(t, resolution.Runtimes, 1)
 	got := resolution.Runtimes[0]
 	begin, err := time.Parse("150405-0700", "220000+0530")
 	require.NoError(t, err)

@@ -219,7 +219,7 @@ type StrategySpec struct {
 	Parallel ParallelStrategySpec `json:"parallel,omitempty"`
 	// MaintenanceWindow set to true means the same as Schedule set to MaintenanceWindow.
 	MaintenanceWindow bool `json:"maintenanceWindow,omitempty"`
-	// ScheduleTime is the point in time before which nothing starts; nil means at once.
+	// ScheduleTime is the point in time before which nothing starts; nil means at once, and so does the zero time that older programs send.
 	ScheduleTime *time.Time `json:"scheduleTime,omitempty"`
 }
 
