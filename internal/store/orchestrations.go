@@ -17,6 +17,11 @@ func (t *Tx) InsertOrchestration(ctx context.Context, o *fleet.Orchestration) er
 		o.CreatedAt = t.now
 	}
 	o.UpdatedAt = t.now
+	for field, value := range map[string]string{"Idempotency-Key": o.IdempotencyKey, "user": o.CreatedBy} {
+		if err := checkLength(field, value); err != nil {
+			return err
+		}
+	}
 	row := orchestrationRow{
 		ID: o.ID, Type: string(o.Type), State: string(o.State), Description: o.Description, Parameters: jsonText(o.Parameters),
 		NotBefore: micros(o.NotBefore), CreatedAt: micros(o.CreatedAt), UpdatedAt: micros(o.UpdatedAt),

@@ -138,7 +138,7 @@ func distinct(values []string) []string {
 	seen := make(map[string]bool, len(values))
 	out := make([]string, 0, len(values))
 	for _, v := range values {
-		if v = cleanText(v); !seen[v] {
+		if v = indexText(v); !seen[v] {
 			seen[v] = true
 			out = append(out, v)
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,13 +37,17 @@ func (t *Tx) identify(ctx context.Context, source string, docs []runtime.Runtime
 	byInstance := make(map[string]runtime.RuntimeDTO, len(docs))
 	var unnamed []runtime.RuntimeDTO
 	for i := range docs {
+		field := fmt.Sprintf("data[%d].", i)
+		if err := cmp.Or(checkLength(field+"instanceID", docs[i].InstanceID), checkLength(field+"runtimeID", docs[i].RuntimeID)); err != nil {
+			return nil, err
+		}
 		switch {
 		case docs[i].InstanceID != "":
 			byInstance[cleanText(docs[i].InstanceID)] = docs[i]
 		case fleet.PartialSource(source) && docs[i].RuntimeID != "":
 			unnamed = append(unnamed, docs[i])
 		default:
-			return nil, fleet.Invalidf(fmt.Sprintf("data[%d].instanceID", i), "is missing")
+			return nil, fleet.Invalidf(field+"instanceID", "is missing")
 		}
 	}
 	for chunk := range slices.Chunk(unnamed, lookupChunk) {
@@ -134,8 +139,9 @@ func documentRow(source string, doc runtime.RuntimeDTO) (runtimeRow, error) {
 		}
 	}
 	return runtimeRow{
-		InstanceID: cleanText(doc.InstanceID), RuntimeID: doc.RuntimeID, GlobalAccountID: doc.GlobalAccountID, SubAccountID: doc.SubAccountID,
-		Region: doc.ProviderRegion, ShootName: doc.ShootName, PlanID: doc.ServicePlanID, PlanName: doc.ServicePlanName,
+		InstanceID: cleanText(doc.InstanceID), RuntimeID: doc.RuntimeID,
+		GlobalAccountID: indexText(doc.GlobalAccountID), SubAccountID: indexText(doc.SubAccountID), Region: indexText(doc.ProviderRegion),
+		ShootName: indexText(doc.ShootName), PlanID: indexText(doc.ServicePlanID), PlanName: indexText(doc.ServicePlanName),
 		Expired: doc.Status.ExpiredAt != nil, CreatedAt: doc.Status.CreatedAt.UnixMicro(),
 		Source: source, History: jsonText(fleet.HistoryOf(&doc)), Document: cleanText(string(document)),
 	}, nil

@@ -182,11 +182,12 @@ func testParallelClaims(t *testing.T, open Open) {
 	var mu sync.Mutex
 	fences := map[string]map[int64]bool{}
 	for h := range holders {
+		step := []int{1, 3, 7, 9}[h] // has no factor in common with n, so that it reaches all
 		group.Go(func() error {
 			for round := range 2 {
 				var claims []fleet.Claim
 				for i := range n {
-					claims = append(claims, fleet.Claim{OperationID: ops[(i*(2*h+1)+round)%n].ID, Attempt: 1, Lease: time.Minute})
+					claims = append(claims, fleet.Claim{OperationID: ops[(i*step+round)%n].ID, Attempt: 1, Lease: time.Minute})
 				}
 				var got []fleet.Operation
 				err := s.Update(t.Context(), func(ctx context.Context, tx fleet.Tx) (err error) {

@@ -110,7 +110,7 @@ func testOwnOperations(t *testing.T, open Open) {
 		admit(t, s, op.ID)
 		wantState := runtime.StateUpgrading
 		if op.DryRun {
-			wantState = runtime.StateSucceeded
+			wantState = runtime.StateError // as before
 		}
 		require.Equal(t, wantState, runtimeOf(t, s, "i-1").State)
 		clock.Advance(time.Minute)
