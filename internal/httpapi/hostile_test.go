@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -151,7 +150,7 @@ func TestRequestsThatAreNoHTTPAreSurvived(t *testing.T) {
 		require.NoError(t, connection.(*net.TCPConn).CloseWrite())
 		r, err := http.ReadResponse(bufio.NewReader(connection), nil)
 		if err == nil {
-			require.GreaterOrEqual(t, r.StatusCode, 400, fmt.Sprintf("%.60q", text))
+			require.GreaterOrEqual(t, r.StatusCode, 400, "%.60q", text)
 			require.NoError(t, r.Body.Close())
 		}
 		require.NoError(t, connection.Close())

@@ -100,8 +100,7 @@ func isLoopback(address string) bool {
 
 // authProblem turns the error of an Authenticator into that of the request.
 func authProblem(err error) error {
-	switch fleet.KindOf(err) {
-	case fleet.KindForbidden, fleet.KindUnavailable:
+	if errors.Is(err, fleet.ErrForbidden) || errors.Is(err, fleet.ErrUnavailable) {
 		return err
 	}
 	message := "the request has no valid credentials"

@@ -73,7 +73,7 @@ func operationOf(route route, schemas *schemas, options Options) object {
 	if route.query != nil && !slices.Contains(errors, http.StatusBadRequest) {
 		errors = append(errors, http.StatusBadRequest)
 	}
-	if strings.HasPrefix(route.pattern, "/upgrade/") {
+	if route.keyed {
 		parameters = append(parameters, object{
 			"name": idempotent, "in": "header", "description": "Names the request, so that it can be made again safely.",
 			"schema": object{"type": "string", "minLength": 1, "maxLength": 255},

@@ -135,7 +135,7 @@ func (o *Options) complete() error {
 	}
 	for i, check := range o.Checks {
 		if check.Name == "" || check.Run == nil {
-			problems = append(problems, fmt.Errorf("Checks[%d] has no name or no function", i))
+			problems = append(problems, fmt.Errorf("a check has no name or no function: Checks[%d]", i))
 		}
 	}
 	return errors.Join(problems...)

@@ -84,24 +84,6 @@ func statusResponse(o *fleet.Orchestration) orchestration.StatusResponse {
 	}
 }
 
-// LeftOutList is one page of the runtimes that an orchestration left out.
-type LeftOutList struct {
-	Data       []LeftOut `json:"data"`
-	Count      int       `json:"count"`
-	TotalCount int       `json:"totalCount"`
-}
-
-// LeftOut is a runtime or Shoot that the targets matched and that is not upgraded.
-type LeftOut struct {
-	RuntimeID  string `json:"runtimeID"`
-	InstanceID string `json:"instanceID"`
-	ShootName  string `json:"shootName"`
-	// Reason is one word for programs.
-	Reason string `json:"reason"`
-	// Description says the same for people.
-	Description string `json:"description"`
-}
-
 func (a *api) listLeftOut(c *call) (answer, error) {
 	page := c.query.page(a.PageSize, a.MaxPageSize)
 	if c.query.err != nil {
@@ -115,10 +97,11 @@ func (a *api) listLeftOut(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("list what was left out: %w", err)
 	}
-	list := LeftOutList{Data: make([]LeftOut, len(rows)), Count: len(rows), TotalCount: total}
+	list := orchestration.LeftOutList{Data: make([]orchestration.LeftOut, len(rows)), Count: len(rows), TotalCount: total}
 	for i, row := range rows {
-		list.Data[i] = LeftOut{
-			RuntimeID: row.RuntimeID, InstanceID: row.InstanceID, ShootName: row.ShootName, Reason: row.Reason, Description: row.Description,
+		list.Data[i] = orchestration.LeftOut{
+			RuntimeID: row.RuntimeID, InstanceID: row.InstanceID, ShootName: row.ShootName,
+			Reason: orchestration.LeftOutReason(row.Reason), Description: row.Description,
 		}
 	}
 	return answer{body: list}, nil

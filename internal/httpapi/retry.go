@@ -6,6 +6,7 @@ import (
 
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/httpapi/strictjson"
+	"github.com/swell-fleet/swell/orchestration"
 )
 
 // The fields of a retry, as form fields and as keys of JSON.
@@ -44,23 +45,14 @@ func (l *TextList) UnmarshalStrict(v strictjson.Value) error {
 	}
 }
 
-// RetryResponse says what a retry did.
-type RetryResponse struct {
-	OrchestrationID string `json:"orchestrationID"`
-	// RetryShoots are the Shoots whose operations are repeated.
-	RetryShoots []string `json:"retryShoots"`
-	// OldOperations are the operations that a newer one on the same runtime has overtaken.
-	OldOperations []string `json:"oldOperations"`
-	// InvalidOperations are those that are not of this orchestration or have not failed.
-	InvalidOperations []string `json:"invalidOperations"`
-	// Message sums it up.
-	Message string `json:"msg"`
-}
-
 // retryOrchestration repeats operations.
 func (a *api) retryOrchestration(c *call) (answer, error) {
 	id, err := c.id("orchestration_id")
 	if err != nil {
+		return answer{}, err
+	}
+	// Nothing has to be remembered of the key: what was repeated once is found repeated the next time.
+	if _, err := idempotencyKey(c.r); err != nil {
 		return answer{}, err
 	}
 	body, err := a.readRetry(c)
@@ -73,10 +65,10 @@ func (a *api) retryOrchestration(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("retry orchestration: %w", err)
 	}
-	return answer{status: http.StatusAccepted, body: RetryResponse{
+	return answer{status: http.StatusAccepted, body: orchestration.RetryResponse{
 		OrchestrationID: result.OrchestrationID,
 		RetryShoots:     notNil(result.RetryShoots), OldOperations: notNil(result.OldOperations), InvalidOperations: notNil(result.InvalidOperations),
-		Message: result.Message,
+		Msg: result.Message,
 	}}, nil
 }
 

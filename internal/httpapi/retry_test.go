@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/swell-fleet/swell/internal/fleet"
-	"github.com/swell-fleet/swell/internal/httpapi"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
@@ -32,12 +31,12 @@ func TestCase_ST3(t *testing.T) {
 	f := failedFixture(t)
 	r := f.post("/orchestrations/o-1/retry", "operation-id=op-1&operation-id=nope", "Content-Type", form)
 	require.Equal(t, http.StatusAccepted, r.status, r.text)
-	got := decode[httpapi.RetryResponse](t, r)
+	got := decode[orchestration.RetryResponse](t, r)
 	require.Equal(t, "o-1", got.OrchestrationID)
 	require.Equal(t, []string{"c-1"}, got.RetryShoots)
 	require.Equal(t, []string{"nope"}, got.InvalidOperations)
 	require.Empty(t, got.OldOperations)
-	require.NotEmpty(t, got.Message)
+	require.NotEmpty(t, got.Msg)
 	require.NotContains(t, r.text, "null")
 
 	status := read[orchestration.StatusResponse](t, f.get("/orchestrations/o-1"))
@@ -51,7 +50,7 @@ func TestCase_ST3(t *testing.T) {
 
 	r = f.post("/orchestrations/o-1/retry", `{"operation-id":["nope"]}`)
 	require.Equal(t, http.StatusAccepted, r.status, r.text)
-	require.NotEmpty(t, decode[httpapi.RetryResponse](t, r).Message)
+	require.NotEmpty(t, decode[orchestration.RetryResponse](t, r).Msg)
 	require.Equal(t, status, read[orchestration.StatusResponse](t, f.get("/orchestrations/o-1")), "a retry of nothing changes nothing")
 }
 
@@ -75,12 +74,12 @@ func TestARetryMeansTheSameAsAFormAndAsJSON(t *testing.T) {
 		f := failedFixture(t)
 		r := f.post("/orchestrations/o-1/retry", test.body, "Content-Type", test.media)
 		require.Equal(t, http.StatusAccepted, r.status, r.text)
-		require.Equal(t, test.want, decode[httpapi.RetryResponse](t, r).RetryShoots, test.body)
+		require.Equal(t, test.want, decode[orchestration.RetryResponse](t, r).RetryShoots, test.body)
 	}
 	f := failedFixture(t)
 	r := f.send(request(http.MethodPost, "/orchestrations/o-1/retry", nil))
 	require.Equal(t, http.StatusAccepted, r.status, r.text)
-	require.Len(t, decode[httpapi.RetryResponse](t, r).RetryShoots, 2, "no body and no content type repeat everything that failed")
+	require.Len(t, decode[orchestration.RetryResponse](t, r).RetryShoots, 2, "no body and no content type repeat everything that failed")
 }
 
 // A field that is not understood must not make a retry of everything.

@@ -20,6 +20,8 @@ type route struct {
 	query   []parameter
 	// body says what the route reads; nil means that a body is not looked at.
 	body *bodySpec
+	// keyed routes take an idempotency key.
+	keyed bool
 	// status and answer are what success looks like; a nil answer is text of the media type.
 	status int
 	answer any
@@ -56,7 +58,6 @@ type bodySpec struct {
 	media    []string
 	schema   any
 	optional bool
-	about    string
 }
 
 var pageParams = []parameter{
@@ -125,7 +126,7 @@ var routes = []route{
 		summary: "Import runtimes",
 		about:   "Takes a page as GET /runtimes answers it. Runtimes are merged by instance ID; Swell's own operations on them are kept. Importing the same again changes nothing.",
 		body:    &bodySpec{media: []string{jsonType}, schema: runtime.RuntimesPage{}},
-		answer:  ImportResponse{}, errors: []int{400, 413, 415}, handle: (*api).importRuntimes,
+		answer:  orchestration.ImportResponse{}, errors: []int{400, 413, 415}, handle: (*api).importRuntimes,
 	},
 	{
 		id: "listOrchestrations", method: http.MethodGet, pattern: "/orchestrations", role: RoleOperator,
@@ -154,7 +155,7 @@ var routes = []route{
 		id: "listLeftOut", method: http.MethodGet, pattern: "/orchestrations/{orchestration_id}/leftout", role: RoleOperator,
 		summary: "List the runtimes that were left out, with reasons",
 		query:   pageParams,
-		answer:  LeftOutList{}, errors: []int{404}, handle: (*api).listLeftOut,
+		answer:  orchestration.LeftOutList{}, errors: []int{404}, handle: (*api).listLeftOut,
 	},
 	{
 		id: "listOrchestrationEvents", method: http.MethodGet, pattern: "/orchestrations/{orchestration_id}/events", role: RoleOperator,
@@ -171,23 +172,23 @@ var routes = []route{
 	{
 		id: "retryOrchestration", method: http.MethodPost, pattern: "/orchestrations/{orchestration_id}/retry", role: RoleAdmin,
 		summary: "Repeat operations that failed or were canceled",
-		about:   "Without operations all that failed or were canceled are repeated. Each waits for its window unless immediate is true.",
+		about:   "Without operations all that failed or were canceled are repeated. Each waits for its window unless immediate is true. What was repeated once is not repeated again by the same request.",
 		body:    &bodySpec{media: []string{formType, jsonType}, schema: RetryBody{}, optional: true},
-		status:  http.StatusAccepted, answer: RetryResponse{}, errors: []int{400, 404, 409, 413, 415}, handle: (*api).retryOrchestration,
+		status:  http.StatusAccepted, answer: orchestration.RetryResponse{}, errors: []int{400, 404, 409, 413, 415}, keyed: true, handle: (*api).retryOrchestration,
 	},
 	{
 		id: "upgradeKyma", method: http.MethodPost, pattern: "/upgrade/kyma", role: RoleAdmin,
 		summary: "Upgrade Kyma in a set of runtimes", about: aboutCreate,
 		body:   &bodySpec{media: []string{jsonType}, schema: UpgradeBody{}},
 		status: http.StatusAccepted, answer: orchestration.UpgradeResponse{}, errors: []int{400, 409, 413, 415},
-		handle: upgrade(orchestration.UpgradeKymaOrchestration),
+		keyed: true, handle: upgrade(orchestration.UpgradeKymaOrchestration),
 	},
 	{
 		id: "upgradeCluster", method: http.MethodPost, pattern: "/upgrade/cluster", role: RoleAdmin,
 		summary: "Upgrade the Kubernetes clusters of a set of runtimes", about: aboutCreate,
 		body:   &bodySpec{media: []string{jsonType}, schema: UpgradeBody{}},
 		status: http.StatusAccepted, answer: orchestration.UpgradeResponse{}, errors: []int{400, 409, 413, 415},
-		handle: upgrade(orchestration.UpgradeClusterOrchestration),
+		keyed: true, handle: upgrade(orchestration.UpgradeClusterOrchestration),
 	},
 	{
 		id: "listEvents", method: http.MethodGet, pattern: "/events", role: RoleOperator,

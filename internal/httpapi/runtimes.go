@@ -5,6 +5,7 @@ import (
 
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/httpapi/strictjson"
+	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
 )
 
@@ -83,16 +84,6 @@ func fillLists(status *runtime.RuntimeStatus) {
 // importSource is the name of the source of runtimes that were imported.
 const importSource = "import"
 
-// ImportResponse counts what an import did.
-type ImportResponse struct {
-	// Imported is the number of runtimes that were not known before.
-	Imported int `json:"imported"`
-	// Updated is the number of runtimes that have changed.
-	Updated int `json:"updated"`
-	// Unchanged is the number of runtimes that were known as they are.
-	Unchanged int `json:"unchanged"`
-}
-
 func (a *api) importRuntimes(c *call) (answer, error) {
 	_, text, err := readBody(c.w, c.r, a.MaxImport, jsonType)
 	if err != nil {
@@ -109,7 +100,7 @@ func (a *api) importRuntimes(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("import runtimes: %w", err)
 	}
-	return answer{body: ImportResponse{Imported: result.Imported, Updated: result.Updated, Unchanged: result.Unchanged}}, nil
+	return answer{body: orchestration.ImportResponse{Imported: result.Imported, Updated: result.Updated, Unchanged: result.Unchanged}}, nil
 }
 
 // checkImport refuses a document that does not say which runtimes it is about, and one that was cut short.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 
 	"github.com/swell-fleet/swell/gqlschema"
 	"github.com/swell-fleet/swell/internal/fleet"
-	"github.com/swell-fleet/swell/internal/httpapi"
 	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
 )
@@ -95,18 +93,18 @@ func TestAnImportedRuntimeIsAnsweredWithEveryFieldUnchanged(t *testing.T) {
 	f := newFixture(t)
 	doc := everyField(t)
 	all := "/runtimes?state=all&kyma_config=true&cluster_config=true"
-	for i, want := range []httpapi.ImportResponse{{Imported: 1}, {Unchanged: 1}} {
-		require.Equal(t, want, read[httpapi.ImportResponse](t, f.post("/runtimes/import", page(t, doc))))
+	for i, want := range []orchestration.ImportResponse{{Imported: 1}, {Unchanged: 1}} {
+		require.Equal(t, want, read[orchestration.ImportResponse](t, f.post("/runtimes/import", page(t, doc))))
 		r := f.get(all)
 		got := read[runtime.RuntimesPage](t, r)
 		require.Len(t, got.Data, 1)
 		require.Empty(t, cmp.Diff(doc, got.Data[0]), "import %d", i)
 		golden(t, "runtime-every-field.json", r.text)
 		// What was answered can be imported again as it is.
-		require.Equal(t, httpapi.ImportResponse{Unchanged: 1}, read[httpapi.ImportResponse](t, f.post("/runtimes/import", r.text)))
+		require.Equal(t, orchestration.ImportResponse{Unchanged: 1}, read[orchestration.ImportResponse](t, f.post("/runtimes/import", r.text)))
 	}
 	doc.KymaVersion = "2.0.2"
-	require.Equal(t, httpapi.ImportResponse{Updated: 1}, read[httpapi.ImportResponse](t, f.post("/runtimes/import", page(t, doc))))
+	require.Equal(t, orchestration.ImportResponse{Updated: 1}, read[orchestration.ImportResponse](t, f.post("/runtimes/import", page(t, doc))))
 	require.Equal(t, "2.0.2", read[runtime.RuntimesPage](t, f.get(all)).Data[0].KymaVersion)
 }
 
@@ -152,7 +150,7 @@ func TestImportsThatDoNotSayWhichRuntimesAreRefused(t *testing.T) {
 		problem(t, f.post("/runtimes/import", text), http.StatusBadRequest, field)
 	}
 	require.Zero(t, read[runtime.RuntimesPage](t, f.get("/runtimes?state=all")).TotalCount)
-	require.Equal(t, httpapi.ImportResponse{}, read[httpapi.ImportResponse](t, f.post("/runtimes/import", `{"data":[]}`)))
+	require.Equal(t, orchestration.ImportResponse{}, read[orchestration.ImportResponse](t, f.post("/runtimes/import", `{"data":[]}`)))
 }
 
 // Lists inside a runtime are never null, whatever its source left out.
@@ -190,5 +188,5 @@ func TestOperationDetailsCarryTheConfiguration(t *testing.T) {
 	require.NotContains(t, r.text, "null")
 	f.addOrchestration(fleet.Orchestration{ID: "o-2", State: fleet.Succeeded})
 	problem(t, f.get("/orchestrations/o-2/operations/op-1"), http.StatusNotFound, "")
-	require.False(t, strings.Contains(r.text, "waitReason"))
+	require.NotContains(t, r.text, "waitReason")
 }

@@ -32,18 +32,15 @@ func Unmarshal(data []byte, dst any) error {
 	return decode(document, target.Elem())
 }
 
-var (
-	timeType        = reflect.TypeFor[time.Time]()
-	unmarshalerType = reflect.TypeFor[Unmarshaler]()
-)
+var timeType = reflect.TypeFor[time.Time]()
 
 func decode(v Value, target reflect.Value) error {
 	if v.Kind == Null {
 		return nil
 	}
 	t := target.Type()
-	if reflect.PointerTo(t).Implements(unmarshalerType) {
-		return target.Addr().Interface().(Unmarshaler).UnmarshalStrict(v)
+	if own, ok := target.Addr().Interface().(Unmarshaler); ok {
+		return own.UnmarshalStrict(v)
 	}
 	if t == timeType {
 		return decodeTime(v, target)
@@ -172,14 +169,21 @@ type structFields struct {
 	index map[string]int
 }
 
-var fieldCache sync.Map // of reflect.Type to *structFields
+// fieldCache holds the keys of the structs that were decoded before.
+var fieldCache = struct {
+	sync.RWMutex
+	types map[reflect.Type]*structFields
+}{types: map[reflect.Type]*structFields{}}
 
 // fieldsOf returns the keys of a struct, which are the names in its json tags.
 func fieldsOf(t reflect.Type) *structFields {
-	if cached, ok := fieldCache.Load(t); ok {
-		return cached.(*structFields)
+	fieldCache.RLock()
+	fields := fieldCache.types[t]
+	fieldCache.RUnlock()
+	if fields != nil {
+		return fields
 	}
-	fields := &structFields{index: map[string]int{}}
+	fields = &structFields{index: map[string]int{}}
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		if name == "" || name == "-" || !t.Field(i).IsExported() {
@@ -188,6 +192,8 @@ func fieldsOf(t reflect.Type) *structFields {
 		fields.names = append(fields.names, name)
 		fields.index[name] = i
 	}
-	cached, _ := fieldCache.LoadOrStore(t, fields)
-	return cached.(*structFields)
+	fieldCache.Lock()
+	fieldCache.types[t] = fields
+	fieldCache.Unlock()
+	return fields
 }
