@@ -117,8 +117,8 @@ func (g *GardenerSource) Sync(ctx context.Context) error {
 	})
 }
 
-// runtimeOf describes the runtime of a Shoot; false when the Shoot has no runtime ID. A Shoot does not know the instance ID: the runtime ID stands
-// for it until a document of another source brings the real one.
+// runtimeOf describes the runtime of a Shoot; false when the Shoot has no runtime ID. A Shoot does not know the instance ID: the store looks for it by the
+// runtime ID.
 func runtimeOf(shoot *gardencorev1beta1.Shoot) (runtime.RuntimeDTO, bool) {
 	id := shoot.Annotations[orchestration.RuntimeIDAnnotation]
 	if id == "" {
@@ -128,7 +128,6 @@ func runtimeOf(shoot *gardencorev1beta1.Shoot) (runtime.RuntimeDTO, bool) {
 		return runtime.RuntimeDTO{}, false
 	}
 	doc := runtime.RuntimeDTO{
-		InstanceID:      id,
 		RuntimeID:       id,
 		GlobalAccountID: shoot.Labels[orchestration.GlobalAccountLabel],
 		SubAccountID:    shoot.Labels[orchestration.SubAccountLabel],
