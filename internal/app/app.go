@@ -68,9 +68,23 @@ func Run(ctx context.Context, c config.Config, logs io.Writer) error {
 	return cause
 }
 
+// Options are what a server has besides its settings. The zero value takes the defaults.
+type Options struct {
+	// Clock is the time by which everything is judged, and on SQLite also what is stored. Only tests set it; the default is time.Now.
+	Clock func() time.Time
+}
+
 // Start brings everything up. The server answers requests when it returns; upgrades that were under way go on.
 func Start(ctx context.Context, c config.Config, logger *slog.Logger) (*App, error) {
-	a := &App{config: c, logger: logger, clock: time.Now, registry: telemetry.NewRegistry(), failed: make(chan error, 1)}
+	return StartWith(ctx, c, logger, Options{})
+}
+
+// StartWith is Start with options.
+func StartWith(ctx context.Context, c config.Config, logger *slog.Logger, o Options) (*App, error) {
+	a := &App{config: c, logger: logger, clock: o.Clock, registry: telemetry.NewRegistry(), failed: make(chan error, 1)}
+	if a.clock == nil {
+		a.clock = time.Now
+	}
 	a.life = lifecycle{logger: logger, clock: a.clock}
 	if err := a.start(ctx); err != nil {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ShutdownTimeout)
@@ -210,7 +224,8 @@ func (a *App) serve(listener net.Listener, st *store.Store, eng *engine.Engine, 
 		Parameters: fleet.ParameterOptions{MaxWorkers: a.config.Engine.MaxWorkers, DefaultKymaVersion: a.config.Kyma.DefaultVersion},
 		PageSize:   a.config.API.PageSize, MaxPageSize: a.config.API.MaxPageSize,
 		Timeout: a.config.API.RequestTimeout, MaxInFlight: a.config.API.MaxInFlight,
-		Checks: checks, Metrics: telemetry.Handler(a.registry), Registerer: a.registry,
+		BackendDown: eng.BackendDown,
+		Checks:      checks, Metrics: telemetry.Handler(a.registry), Registerer: a.registry,
 		Version: Version(), Logger: a.logger, Clock: a.clock,
 	})
 	if err != nil {
