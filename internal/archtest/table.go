@@ -44,6 +44,7 @@ type rules struct {
 // table is the architecture of Swell.
 var table = rules{
 	layers: []layer{
+		{"tests of the whole", []pattern{"e2e", "internal/testkit/server"}},
 		{"program", []pattern{"cmd/swell"}},
 		{"commands", []pattern{"internal/cli/..."}},
 		{"wiring", []pattern{"internal/app"}},
@@ -62,7 +63,9 @@ var table = rules{
 		{"transport", []pattern{"internal/apiclient"}},
 		{"schema", []pattern{"gqlschema"}},
 		{"windows", []pattern{"internal/window"}},
-		{"tests", []pattern{"internal/testkit/...", "internal/archtest"}},
+		{"tests", []pattern{
+			"internal/testkit/await", "internal/testkit/dtotest", "internal/testkit/landscape", "internal/testkit/postgres", "internal/archtest",
+		}},
 	},
 	beside: []edge{
 		{"internal/httpapi/...", "internal/auth"},
@@ -71,7 +74,7 @@ var table = rules{
 	},
 	importers: map[pattern][]pattern{
 		"orchestration/strategies": {"internal/cli/..."},
-		"internal/config":          {"internal/app", "internal/cli/..."},
+		"internal/config":          {"internal/app", "internal/cli/...", "internal/testkit/server"},
 		"internal/telemetry":       {"internal/app", "internal/cli/..."},
 	},
 	imports: map[pattern][]pattern{
@@ -90,6 +93,7 @@ var table = rules{
 			"internal/httpapi/...", "internal/webui/...", "internal/auth", "internal/inventory/...",
 			"internal/executor/gardener", "internal/executor/provisioner", "internal/executor/kyma",
 			"internal/apiclient", "runtime", "orchestration", "internal/telemetry", "internal/app", "internal/cli/...",
+			"internal/testkit/...",
 		}},
 
 		{"github.com/riverqueue/river", []pattern{"internal/engine/riverjobs"}},
