@@ -172,9 +172,12 @@ type process struct {
 
 // quick are limits that keep tests short.
 var quick = engine.Limits{
-	LeaseFor: 2 * time.Second, SweepEvery: 100 * time.Millisecond, CheckEvery: 20 * time.Millisecond,
+	LeaseFor: 30 * time.Second, SweepEvery: 100 * time.Millisecond, CheckEvery: 20 * time.Millisecond,
 	BackoffFrom: 10 * time.Millisecond, BackoffTo: 100 * time.Millisecond,
 }
+
+// shortLived makes a process that is replaced soon after it stops answering.
+func shortLived(o *engine.Options) { o.Limits.LeaseFor = time.Second }
 
 // start runs a process on the site until the test ends.
 func (s *site) start(t testing.TB, change ...func(o *engine.Options)) *process {
@@ -223,19 +226,21 @@ func (p *process) end(t testing.TB) {
 // freeze keeps the process from reading or writing anything from now on, as if it were stopped or dead, and returns the way back.
 func (p *process) freeze(t testing.TB) (thaw func()) {
 	t.Helper()
-	thaw = p.store.freeze()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
+	open := p.store.freeze()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Millisecond)
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
+		defer cancel()
 		// The steps of the frozen process do not end, so its workers do not stop either; they only fetch nothing any more.
 		_ = p.jobs.Stop(ctx)
 	}()
-	return func() {
-		thaw()
+	thaw = sync.OnceFunc(func() {
+		open()
 		<-stopped
-	}
+	})
+	t.Cleanup(thaw)
+	return thaw
 }
 
 // freezer is a store that can stop answering one process.
