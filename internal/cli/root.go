@@ -12,7 +12,10 @@ import (
 
 	"github.com/swell-fleet/swell/internal/app"
 	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/orchestrations"
+	"github.com/swell-fleet/swell/internal/cli/runtimes"
 	"github.com/swell-fleet/swell/internal/cli/serve"
+	"github.com/swell-fleet/swell/internal/cli/upgrade"
 )
 
 // NewRoot returns the program with all its verbs.
@@ -37,7 +40,7 @@ func NewRoot(c *console.Console) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.URL, "url", "", "address of the server [$SWELL_URL] (default "+console.DefaultURL+")")
 	flags.StringVar(&tokenFile, "token-file", "", "file that holds the bearer token; $SWELL_TOKEN holds the token itself")
-	root.AddCommand(serve.NewCommand(c))
+	root.AddCommand(upgrade.NewCommand(c), orchestrations.NewCommand(c), runtimes.NewCommand(c), serve.NewCommand(c))
 	return root
 }
 
@@ -68,17 +71,29 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 	if err == nil {
 		return console.ExitOK
 	}
-	code := console.ExitFailed
-	if exit, ok := errors.AsType[*console.Exit](err); ok {
-		code = exit.Code
-		if exit.Err == nil {
-			return code
-		}
-	} else if strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ") {
+	code := console.ExitCode(err)
+	if isUsage(err) {
 		code = console.ExitUsage
 	}
+	if exit, ok := errors.AsType[*console.Exit](err); ok && exit.Err == nil {
+		return code
+	}
 	_, _ = fmt.Fprintln(c.Err, "swell: "+cleanLines(err.Error()))
+	if code == console.ExitUnavailable {
+		c.Notef("the server is expected at %s; --url or SWELL_URL names another one, 'swell serve' starts one", console.Clean(c.URL))
+	}
 	return code
+}
+
+// isUsage reports whether cobra refused the command line. It has no types for that.
+func isUsage(err error) bool {
+	text := err.Error()
+	for _, prefix := range []string{"unknown command", "accepts ", "requires ", "required flag", "invalid argument"} {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // cleanLines cleans every line of a message and keeps the lines apart.

@@ -2,8 +2,6 @@
 package console
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +10,6 @@ import (
 	"unicode"
 
 	"github.com/mattn/go-isatty"
-	"golang.org/x/oauth2"
 	"golang.org/x/term"
 )
 
@@ -21,6 +18,10 @@ type Console struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
+	// Screen is the terminal that Out writes to; nil when Out is no terminal that can move its cursor.
+	Screen Screen
+	// Person is true when somebody sits at In and can answer a question.
+	Person bool
 	// Environ holds variables as os.Environ returns them.
 	Environ []string
 	// Clock tells the time.
@@ -35,7 +36,27 @@ const DefaultURL = "http://127.0.0.1:8080"
 
 // New returns the surroundings of the real process.
 func New() *Console {
-	return &Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Clock: time.Now}
+	c := &Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Clock: time.Now}
+	c.Person = isatty.IsTerminal(os.Stdin.Fd())
+	if isatty.IsTerminal(os.Stdout.Fd()) && c.Getenv("TERM") != "dumb" {
+		c.Screen = terminal{os.Stdout}
+	}
+	return c
+}
+
+// Screen is a terminal that text is shown on.
+type Screen interface {
+	// Size returns the number of columns and rows at this moment, and false when it cannot be told.
+	Size() (columns, rows int, ok bool)
+}
+
+// terminal is the screen behind a file.
+type terminal struct{ file *os.File }
+
+// Size implements Screen.
+func (t terminal) Size() (columns, rows int, ok bool) {
+	columns, rows, err := term.GetSize(int(t.file.Fd()))
+	return columns, rows, err == nil && columns > 0 && rows > 0
 }
 
 // Getenv returns the value of a variable.
@@ -48,38 +69,33 @@ func (c *Console) Getenv(name string) string {
 	return ""
 }
 
-// IsTerminal reports whether the output is a terminal that shows colors and moves its cursor.
-func (c *Console) IsTerminal() bool {
-	f, ok := c.Out.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd()) && c.Getenv("TERM") != "dumb"
-}
+// IsTerminal reports whether the output is a terminal that moves its cursor.
+func (c *Console) IsTerminal() bool { return c.Screen != nil }
 
-// CanAsk reports whether there is a person who can answer a question.
-func (c *Console) CanAsk() bool {
-	f, ok := c.In.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
-}
+// The size that is assumed where there is no terminal, or one that does not tell.
+const (
+	fallbackColumns = 100
+	fallbackRows    = 30
+)
 
-// Width returns the number of columns of the terminal, and 100 where there is none.
-func (c *Console) Width() int {
-	if f, ok := c.Out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
+// Size returns the columns and rows of the terminal.
+func (c *Console) Size() (columns, rows int) {
+	if c.Screen != nil {
+		if columns, rows, ok := c.Screen.Size(); ok {
+			return columns, rows
 		}
 	}
-	return 100
+	return fallbackColumns, fallbackRows
 }
 
-// TokenSource returns the source of the bearer token, nil when there is no token.
-func (c *Console) TokenSource() oauth2.TokenSource {
-	if c.Token == "" {
-		return nil
-	}
-	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: c.Token})
-}
+// Color reports whether the output may be colored: a terminal, and nobody asked for none with NO_COLOR.
+func (c *Console) Color() bool { return c.Screen != nil && c.Getenv("NO_COLOR") == "" }
 
 // Printf writes to the output.
 func (c *Console) Printf(format string, args ...any) { _, _ = fmt.Fprintf(c.Out, format, args...) }
+
+// Notef writes a line for a person to the error stream, so that it never mixes with what a program reads.
+func (c *Console) Notef(format string, args ...any) { _, _ = fmt.Fprintf(c.Err, format+"\n", args...) }
 
 // Clean makes text of a server, a Shoot or a token fit for a terminal: what could move the cursor, change colors or the direction of writing is replaced,
 // and it stays on one line.
@@ -96,45 +112,26 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// The exit codes of the program.
-const (
-	// ExitOK means that all went well.
-	ExitOK = 0
-	// ExitFailed means that the request went wrong, or that the orchestration that was waited for failed.
-	ExitFailed = 1
-	// ExitUsage means that the command line was not understood.
-	ExitUsage = 2
-	// ExitCanceled means that the orchestration that was waited for was canceled, or that the person said no.
-	ExitCanceled = 3
-	// ExitUnavailable means that the server did not answer.
-	ExitUnavailable = 4
-	// ExitRefused means that the server did not accept who asks or what was asked.
-	ExitRefused = 5
-	// ExitInterrupted means that the command was ended by a signal.
-	ExitInterrupted = 130
-)
-
-// Exit is an error that ends the program with a certain code. A nil Err prints nothing more.
-type Exit struct {
-	Code int
-	Err  error
-}
-
-// Error returns the cause.
-func (e *Exit) Error() string {
-	if e.Err == nil {
-		return fmt.Sprintf("exit code %d", e.Code)
+// Command returns a command line of this program that a user can copy. It reaches the same server.
+func (c *Console) Command(args ...string) string {
+	words := []string{"swell"}
+	if c.URL != "" && c.URL != DefaultURL && c.URL != c.Getenv("SWELL_URL") {
+		words = append(words, "--url", c.URL)
 	}
-	return e.Err.Error()
+	words = append(words, args...)
+	for i, word := range words {
+		words[i] = quoteWord(Clean(word))
+	}
+	return strings.Join(words, " ")
 }
 
-// Unwrap returns the cause.
-func (e *Exit) Unwrap() error { return e.Err }
-
-// Usagef returns an error about the command line.
-func Usagef(format string, args ...any) error {
-	return &Exit{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+// quoteWord puts a word into single quotes where a shell would not leave it as it is.
+func quoteWord(word string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:=@%+", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
-
-// Interrupted reports whether an error came from a signal that ended the command.
-func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }

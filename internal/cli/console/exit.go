@@ -1,0 +1,89 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+// The exit codes of the program.
+const (
+	// ExitOK means that all went well.
+	ExitOK = 0
+	// ExitFailed means that the request went wrong, or that the orchestration that was waited for failed.
+	ExitFailed = 1
+	// ExitUsage means that the command line was not understood.
+	ExitUsage = 2
+	// ExitCanceled means that the orchestration that was waited for was canceled, or that the person said no.
+	ExitCanceled = 3
+	// ExitUnavailable means that the server did not answer.
+	ExitUnavailable = 4
+	// ExitRefused means that the server did not accept who asks or what was asked.
+	ExitRefused = 5
+	// ExitInterrupted means that the command was ended by a signal.
+	ExitInterrupted = 130
+)
+
+// Exit is an error that ends the program with a certain code. A nil Err prints nothing more.
+type Exit struct {
+	Code int
+	Err  error
+}
+
+// Error returns the cause.
+func (e *Exit) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit code %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Exit) Unwrap() error { return e.Err }
+
+// Usagef returns an error about the command line.
+func Usagef(format string, args ...any) error {
+	return &Exit{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// Interrupted reports whether an error came from a signal that ended the command.
+func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
+
+// ExitCode returns the exit code that an error of a command asks for.
+func ExitCode(err error) int {
+	if exit, ok := errors.AsType[*Exit](err); ok {
+		return exit.Code
+	}
+	if Interrupted(err) {
+		return ExitInterrupted
+	}
+	if answer, ok := errors.AsType[*orchestration.Error](err); ok {
+		return statusCode(answer.Status)
+	}
+	if unreachable(err) {
+		return ExitUnavailable
+	}
+	return ExitFailed
+}
+
+// statusCode returns the exit code for an answer that is an error.
+func statusCode(status int) int {
+	switch {
+	case status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+		return ExitUnavailable
+	case status >= 400 && status < 500:
+		return ExitRefused
+	default:
+		return ExitFailed
+	}
+}
+
+// unreachable reports whether a request got no answer.
+func unreachable(err error) bool {
+	_, ok := errors.AsType[*url.Error](err)
+	return ok || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,30 @@
+package console
+
+import "fmt"
+
+// defaultPageSize is the size of a page that is asked for without one.
+const defaultPageSize = 100
+
+// CheckPage checks the flags --page and --page-size, and sets the size for a page without one.
+func CheckPage(page int, size *int) error {
+	switch {
+	case page < 0:
+		return Usagef("--page %d: pages are counted from 1", page)
+	case *size < 0:
+		return Usagef("--page-size %d: must not be negative", *size)
+	case page > 0 && *size == 0:
+		*size = defaultPageSize
+	}
+	return nil
+}
+
+// Shown says how many rows of a list are shown.
+func Shown(shown, total int, noun string) string {
+	if total != 1 {
+		noun += "s"
+	}
+	if shown == total {
+		return fmt.Sprintf("%d %s", total, noun)
+	}
+	return fmt.Sprintf("%d of %d %s", shown, total, noun)
+}

@@ -1,0 +1,138 @@
+package orchestrations
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/display"
+	"github.com/swell-fleet/swell/internal/cli/progress"
+	"github.com/swell-fleet/swell/internal/cli/selector"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+// parameters are the filters and the paging of a list.
+func (c *call) parameters() (orchestration.ListParameters, error) {
+	if err := console.CheckPage(c.page, &c.pageSize); err != nil {
+		return orchestration.ListParameters{}, err
+	}
+	return orchestration.ListParameters{Page: c.page, PageSize: c.pageSize, States: c.states}, nil
+}
+
+// clock formats times for the one who reads them.
+func (c *call) clock() display.Clock {
+	return display.Clock{Now: c.console.Clock(), Machine: !c.console.IsTerminal()}
+}
+
+// counted tells a person how many rows there are.
+func (c *call) counted(shown, total int, noun string) {
+	if c.console.IsTerminal() {
+		c.console.Printf("%s\n", console.Shown(shown, total, noun))
+	}
+}
+
+// list shows all orchestrations.
+func (c *call) list() error {
+	params, err := c.parameters()
+	if err != nil {
+		return err
+	}
+	list, err := console.Call(c.console, func() (orchestration.StatusResponseList, error) {
+		return c.console.Orchestrations(c.ctx).ListOrchestrations(params)
+	})
+	if err != nil {
+		return err
+	}
+	if c.output == console.JSON {
+		return c.console.PrintJSON(list)
+	}
+	table := display.NewTable(c.console,
+		display.Column{Title: "ID"}, display.Column{Title: "TYPE", Drop: true}, display.Column{Title: "CREATED"}, display.Column{Title: "STATE"},
+		display.Column{Title: "VERSION", Drop: true, Shrink: 7}, display.Column{Title: "DONE", Right: true}, display.Column{Title: "DESCRIPTION", Shrink: 12, Drop: true})
+	clock := c.clock()
+	for _, o := range list.Data {
+		table.Row(o.OrchestrationID, string(o.Type), clock.Relative(o.CreatedAt), o.State, version(o), done(o.OperationStats), o.Description)
+	}
+	if err := table.Print(); err != nil {
+		return err
+	}
+	c.counted(len(list.Data), list.TotalCount, "orchestration")
+	return nil
+}
+
+// version says what is upgraded to; a dry run is marked.
+func version(o orchestration.StatusResponse) string {
+	text := progress.Version(o)
+	if o.Parameters.DryRun {
+		text = strings.TrimSpace(text + " (dry run)")
+	}
+	return text
+}
+
+// done says how many operations have ended, empty when nothing is known.
+func done(stats map[string]int) string {
+	total := 0
+	for _, n := range stats {
+		total += n
+	}
+	if total == 0 {
+		return ""
+	}
+	ended := stats[orchestration.Succeeded] + stats[orchestration.Failed] + stats[orchestration.Canceled]
+	return fmt.Sprintf("%d/%d", ended, total)
+}
+
+// show shows one orchestration.
+func (c *call) show() error {
+	o, err := console.Call(c.console, func() (orchestration.StatusResponse, error) {
+		return c.console.Orchestrations(c.ctx).GetOrchestration(c.id)
+	})
+	if err != nil {
+		return err
+	}
+	if c.output == console.JSON {
+		return c.console.PrintJSON(o)
+	}
+	clock := c.clock()
+	var d display.Details
+	d.Add("ID", o.OrchestrationID)
+	d.Add("Type", string(o.Type))
+	d.Add("State", o.State)
+	d.Add("Description", o.Description)
+	d.Add("Created", clock.Both(o.CreatedAt))
+	d.Add("Updated", clock.Both(o.UpdatedAt))
+	if o.StartsAt != nil {
+		d.Add("Not before", clock.Both(*o.StartsAt))
+	}
+	p := o.Parameters
+	d.Add("Version", progress.Version(o))
+	if k := p.Kubernetes; k != nil && (k.MachineImage != "" || k.MachineImageVersion != "") {
+		d.Add("Machine image", strings.TrimSpace(k.MachineImage+" "+k.MachineImageVersion))
+	}
+	d.Add("Dry run", yesNo(p.DryRun))
+	d.Add("Targets", selector.FormatList(p.Targets.Include))
+	d.Add("Excluded", selector.FormatList(p.Targets.Exclude))
+	d.Add("Schedule", string(p.Strategy.Schedule))
+	d.Add("Workers", fmt.Sprint(p.Strategy.Parallel.Workers))
+	d.Add("Operations", counts(o.OperationStats))
+	d.Print(c.console)
+	return nil
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// counts writes the number of operations in each state; states that this program does not know come last.
+func counts(stats map[string]int) string {
+	var parts []string
+	for _, state := range progress.States(stats) {
+		if stats[state] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", stats[state], state))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

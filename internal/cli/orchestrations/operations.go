@@ -1,0 +1,147 @@
+package orchestrations
+
+import (
+	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/display"
+	"github.com/swell-fleet/swell/internal/cli/progress"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+// listOperations shows the operations of an orchestration, or one of them.
+func (c *call) listOperations() error {
+	switch {
+	case len(c.operations) > 1 || len(c.operations) == 1 && c.operation != "":
+		return console.Usagef("only one operation can be shown at a time")
+	case len(c.operations) == 1:
+		c.operation = c.operations[0]
+	}
+	if c.operation != "" {
+		return c.showOperation()
+	}
+	params, err := c.parameters()
+	if err != nil {
+		return err
+	}
+	list, err := console.Call(c.console, func() (orchestration.OperationResponseList, error) {
+		return c.console.Orchestrations(c.ctx).ListOperations(c.id, params)
+	})
+	if err != nil {
+		return err
+	}
+	if c.output == console.JSON {
+		return c.console.PrintJSON(list)
+	}
+	table := display.NewTable(c.console,
+		display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"}, display.Column{Title: "PLAN", Drop: true},
+		display.Column{Title: "WINDOW", Drop: true}, display.Column{Title: "DESCRIPTION", Shrink: 16},
+		display.Column{Title: "STARTED", Drop: true}, display.Column{Title: "TOOK", Right: true, Drop: true}, display.Column{Title: "OPERATION ID", Drop: true})
+	clock := c.clock()
+	for _, op := range list.Data {
+		table.Row(op.ShootName, op.State, op.ServicePlanName, clock.Window(op.MaintenanceWindowBegin, op.MaintenanceWindowEnd), describe(op, clock),
+			relative(clock, op), took(clock, op), op.OperationID)
+	}
+	if err := table.Print(); err != nil {
+		return err
+	}
+	c.counted(len(list.Data), list.TotalCount, "operation")
+	return nil
+}
+
+// describe says how an operation stands; of a waiting one why it waits and until when.
+func describe(op orchestration.OperationResponse, clock display.Clock) string {
+	if op.WaitReason == "" {
+		return op.Description
+	}
+	text := "waits " + progress.Reason(op.WaitReason)
+	if op.WaitUntil != nil && display.IsSet(*op.WaitUntil) {
+		text += ", until " + clock.Both(*op.WaitUntil)
+	}
+	if op.Description != "" {
+		text += "; " + op.Description
+	}
+	return text
+}
+
+func relative(clock display.Clock, op orchestration.OperationResponse) string {
+	if op.StartedAt == nil {
+		return ""
+	}
+	return clock.Relative(*op.StartedAt)
+}
+
+// took says how long an operation ran, or has been running.
+func took(clock display.Clock, op orchestration.OperationResponse) string {
+	switch {
+	case op.StartedAt == nil || !display.IsSet(*op.StartedAt):
+		return ""
+	case op.FinishedAt != nil && display.IsSet(*op.FinishedAt):
+		return display.Duration(op.FinishedAt.Sub(*op.StartedAt))
+	case op.State == orchestration.InProgress:
+		return display.Duration(clock.Now.Sub(*op.StartedAt))
+	default:
+		return ""
+	}
+}
+
+// showOperation shows one operation.
+func (c *call) showOperation() error {
+	op, err := console.Call(c.console, func() (orchestration.OperationDetailResponse, error) {
+		return c.console.Orchestrations(c.ctx).GetOperation(c.id, c.operation)
+	})
+	if err != nil {
+		return err
+	}
+	if c.output == console.JSON {
+		return c.console.PrintJSON(op)
+	}
+	clock := c.clock()
+	var d display.Details
+	d.Add("Operation", op.OperationID)
+	d.Add("Orchestration", op.OrchestrationID)
+	d.Add("State", op.State)
+	d.Add("Description", describe(op.OperationResponse, clock))
+	d.Add("Shoot", op.ShootName)
+	d.Add("Runtime", op.RuntimeID)
+	d.Add("Instance", op.InstanceID)
+	d.Add("Account", op.GlobalAccountID)
+	d.Add("Sub-account", op.SubAccountID)
+	d.Add("Plan", op.ServicePlanName)
+	d.Add("Dry run", yesNo(op.DryRun))
+	d.Add("Window", clock.Window(op.MaintenanceWindowBegin, op.MaintenanceWindowEnd))
+	d.Add("Created", clock.Pointer(op.CreatedAt))
+	d.Add("Started", clock.Pointer(op.StartedAt))
+	d.Add("Finished", clock.Pointer(op.FinishedAt))
+	d.Add("Took", took(clock, op.OperationResponse))
+	d.Add("Kubernetes version", op.ClusterConfig.KubernetesVersion)
+	d.Add("Kyma version", op.KymaConfig.Version)
+	d.Print(c.console)
+	return nil
+}
+
+// listLeftOut shows what an orchestration leaves out.
+func (c *call) listLeftOut() error {
+	params, err := c.parameters()
+	if err != nil {
+		return err
+	}
+	list, err := console.Call(c.console, func() (orchestration.LeftOutList, error) {
+		return c.console.Orchestrations(c.ctx).ListLeftOut(c.id, params)
+	})
+	if err != nil {
+		return err
+	}
+	if c.output == console.JSON {
+		return c.console.PrintJSON(list)
+	}
+	table := display.NewTable(c.console,
+		display.Column{Title: "SHOOT"}, display.Column{Title: "REASON"}, display.Column{Title: "DESCRIPTION", Shrink: 20},
+		display.Column{Title: "RUNTIME ID", Drop: true})
+	for _, row := range list.Data {
+		table.Row(row.ShootName, string(row.Reason), row.Description, row.RuntimeID)
+	}
+	if err := table.Print(); err != nil {
+		return err
+	}
+	c.counted(len(list.Data), list.TotalCount, "runtime")
+	return nil
+}

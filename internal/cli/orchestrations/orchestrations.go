@@ -1,0 +1,185 @@
+// Package orchestrations lists orchestrations, shows one of them with all that belongs to it, and cancels, retries and watches it.
+package orchestrations
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/progress"
+)
+
+// options are the flags of all actions.
+type options struct {
+	states     []string
+	page       int
+	pageSize   int
+	operations []string
+	now        bool
+	yes        bool
+	wait       bool
+	output     console.Format
+}
+
+// call is one use of the command.
+type call struct {
+	options
+
+	ctx     context.Context
+	console *console.Console
+	id      string
+	// operation is the ID of an operation, where one was given.
+	operation string
+}
+
+// action is what can be done with one orchestration.
+type action struct {
+	names []string
+	// flags are those that it knows besides the output.
+	flags []string
+	// operation is true when the ID of an operation may follow.
+	operation bool
+	run       func(*call) error
+}
+
+// The names of the flags.
+const (
+	stateFlag     = "state"
+	pageFlag      = "page"
+	pageSizeFlag  = "page-size"
+	operationFlag = "operation"
+	nowFlag       = "now"
+	yesFlag       = "yes"
+	waitFlag      = "wait"
+)
+
+// The actions without an ID and without a word after it.
+var (
+	listAll = action{flags: []string{stateFlag, pageFlag, pageSizeFlag}, run: (*call).list}
+	showOne = action{run: (*call).show}
+)
+
+// actions are the words that may follow the ID.
+var actions = []action{
+	{names: []string{"operations", "operation", "ops", "op"}, flags: []string{stateFlag, pageFlag, pageSizeFlag, operationFlag}, operation: true, run: (*call).listOperations},
+	{names: []string{"leftout"}, flags: []string{pageFlag, pageSizeFlag}, run: (*call).listLeftOut},
+	{names: []string{"watch"}, run: (*call).watch},
+	{names: []string{"cancel"}, flags: []string{yesFlag, waitFlag}, run: (*call).cancel},
+	{names: []string{"retry"}, flags: []string{operationFlag, nowFlag, waitFlag}, run: (*call).retry},
+}
+
+// NewCommand returns "swell orchestrations".
+func NewCommand(c *console.Console) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use: `orchestrations [ID [operations [OPERATION-ID] | leftout | watch | cancel | retry]]`,
+		// The words that the predecessor's users have in their fingers.
+		Aliases: []string{"orchestration", "o"},
+		Short:   "List orchestrations; show, watch, cancel or retry one",
+		Long: `List orchestrations; show, watch, cancel or retry one.
+
+  orchestrations                           list, newest first (--state, --page, --page-size)
+  orchestrations ID                        one orchestration with its parameters and counts
+  orchestrations ID operations             its operations (--state, --page, --page-size)
+  orchestrations ID operations OPERATION   one operation with the configuration that it applies
+  orchestrations ID leftout                the runtimes that its targets match and that it leaves out, with the reason
+  orchestrations ID watch                  its progress until it has ended; the exit code tells the outcome
+  orchestrations ID cancel                 start nothing more; what is in progress runs to its end (--yes, --wait)
+  orchestrations ID retry                  try again what failed or was canceled (--operation, --now, --wait)
+
+An ID may be shortened to its first characters where only one of the newest 1,000 orchestrations begins with them.
+
+The exit code of watch and --wait: 0 succeeded, 1 failed, 3 canceled, 130 interrupted (the orchestration goes on).`,
+		Example: `  swell orchestrations --state "in progress"
+  swell orchestrations 6f1c9a2e operations --state failed
+  swell orchestrations 6f1c9a2e retry --now --wait`,
+		Args: cobra.MaximumNArgs(3),
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.states, stateFlag, nil, "only these states: pending, in progress, canceling, canceled, succeeded, failed")
+	flags.IntVar(&o.page, pageFlag, 0, "only this page, from 1 on")
+	flags.IntVar(&o.pageSize, pageSizeFlag, 0, "rows of a page")
+	flags.StringSliceVar(&o.operations, operationFlag, nil, "ID of an operation to retry or show; may be repeated for retry")
+	flags.BoolVar(&o.now, nowFlag, false, "retry without waiting for the maintenance windows")
+	flags.BoolVarP(&o.yes, yesFlag, "y", false, "do not ask before canceling; needed where there is no terminal to ask at")
+	flags.BoolVarP(&o.wait, waitFlag, "w", false, "after cancel or retry, show the progress until the orchestration has ended")
+	console.OutputFlag(cmd, &o.output)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		act, one, err := choose(args)
+		if err != nil {
+			return err
+		}
+		if err := act.check(cmd.Flags(), args); err != nil {
+			return err
+		}
+		one.ctx, one.console, one.options = cmd.Context(), c, *o
+		if one.id != "" {
+			if one.id, err = one.fullID(one.id); err != nil {
+				return err
+			}
+		}
+		return act.run(&one)
+	}
+	return cmd
+}
+
+// choose finds the action that the arguments name.
+func choose(args []string) (action, call, error) {
+	switch len(args) {
+	case 0:
+		return listAll, call{}, nil
+	case 1:
+		return showOne, call{id: args[0]}, checkID(args[0])
+	}
+	i := slices.IndexFunc(actions, func(a action) bool { return slices.Contains(a.names, args[1]) })
+	if i < 0 {
+		var words []string
+		for _, a := range actions {
+			words = append(words, a.names[0])
+		}
+		return action{}, call{}, console.Usagef("%q is nothing that can be done with an orchestration; known are %s", args[1], strings.Join(words, ", "))
+	}
+	one := call{id: args[0]}
+	if len(args) == 3 {
+		if !actions[i].operation {
+			return action{}, call{}, console.Usagef("%q is one argument too many for %s", args[2], args[1])
+		}
+		one.operation = args[2]
+	}
+	return actions[i], one, checkID(args[0])
+}
+
+// checkID refuses an ID that names nothing, such as an empty variable of a script.
+func checkID(id string) error {
+	if strings.TrimSpace(id) == "" {
+		return console.Usagef("the ID of the orchestration is empty")
+	}
+	return nil
+}
+
+// check refuses flags that the action would pass over.
+func (a action) check(flags *pflag.FlagSet, args []string) error {
+	var err error
+	flags.Visit(func(f *pflag.Flag) {
+		local := []string{stateFlag, pageFlag, pageSizeFlag, operationFlag, nowFlag, yesFlag, waitFlag}
+		if err == nil && slices.Contains(local, f.Name) && !slices.Contains(a.flags, f.Name) {
+			what := "a list of orchestrations"
+			switch len(args) {
+			case 0:
+			case 1:
+				what = "showing one orchestration"
+			default:
+				what = args[1]
+			}
+			err = console.Usagef("--%s does not apply to %s", f.Name, what)
+		}
+	})
+	return err
+}
+
+// watch shows the progress.
+func (c *call) watch() error { return progress.Wait(c.ctx, c.console, c.id, c.output) }

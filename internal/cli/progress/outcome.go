@@ -1,0 +1,73 @@
+package progress
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/display"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+// maxFailures is how many failed operations are listed at the end.
+const maxFailures = 10
+
+// Wait follows an orchestration to its end, tells the outcome, and turns it into the exit code: nil when it succeeded.
+func Wait(ctx context.Context, c *console.Console, id string, format console.Format) error {
+	o := Options{ID: id, Out: c.Out, Redraw: c.IsTerminal()}
+	if format == console.JSON {
+		o.Out, o.Redraw = c.Err, false
+	}
+	status, err := Follow(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	if format == console.JSON {
+		if err := c.PrintJSON(status); err != nil {
+			return err
+		}
+	} else {
+		if status.Description != "" {
+			c.Printf("%s\n", display.Text(status.Description))
+		}
+		if status.OperationStats[orchestration.Failed] > 0 {
+			tellFailures(ctx, c, status)
+		}
+	}
+	return Outcome(status)
+}
+
+// Outcome is the error that a finished orchestration ends the program with.
+func Outcome(status orchestration.StatusResponse) error {
+	switch status.State {
+	case orchestration.Succeeded:
+		return nil
+	case orchestration.Canceled:
+		return &console.Exit{Code: console.ExitCanceled, Err: fmt.Errorf("orchestration %s was canceled", status.OrchestrationID)}
+	default:
+		return &console.Exit{Code: console.ExitFailed, Err: fmt.Errorf("orchestration %s ended as %s", status.OrchestrationID, status.State)}
+	}
+}
+
+// tellFailures lists failed operations with their reasons.
+func tellFailures(ctx context.Context, c *console.Console, status orchestration.StatusResponse) {
+	list, err := c.Orchestrations(ctx).ListOperations(status.OrchestrationID, orchestration.ListParameters{
+		Page: 1, PageSize: maxFailures, States: []string{orchestration.Failed},
+	})
+	if err != nil {
+		c.Notef("the failed operations cannot be listed: %s", console.Clean(err.Error()))
+		return
+	}
+	c.Printf("\n")
+	table := display.NewTable(c, display.Column{Title: "FAILED"}, display.Column{Title: "REASON", Shrink: 20})
+	for _, op := range list.Data {
+		table.Row(op.ShootName, op.Description)
+	}
+	if err := table.Print(); err != nil {
+		c.Notef("%s", err.Error())
+	}
+	if more := list.TotalCount - len(list.Data); more > 0 {
+		c.Printf("and %s more: %s\n", display.Number(more), c.Command("orchestrations", status.OrchestrationID, "operations", "--state", orchestration.Failed))
+	}
+	c.Printf("Try them again with: %s\n", c.Command("orchestrations", status.OrchestrationID, "retry"))
+}

@@ -1,0 +1,138 @@
+// Package runtimes lists the runtimes that the server knows, and gives it more of them.
+package runtimes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/display"
+	"github.com/swell-fleet/swell/runtime"
+)
+
+// options are the flags of the list.
+type options struct {
+	params     runtime.ListParameters
+	states     []string
+	operations string
+	output     console.Format
+}
+
+// NewCommand returns "swell runtimes".
+func NewCommand(c *console.Console) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "runtimes",
+		Aliases: []string{"runtime", "rt"},
+		Short:   "List runtimes",
+		Long: `List the runtimes that the server knows.
+
+Values of different flags have to match together, values of one flag in the alternative; all are exact.
+Suspended and deprovisioned runtimes are listed only when --state asks for them.`,
+		Example: `  swell runtimes --plan aws --region eu-central-1
+  swell runtimes --state failed,error --ops all
+  swell runtimes -o json | jq -r '.data[].shootName'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), c) },
+	}
+	flags := cmd.Flags()
+	p := &o.params
+	flags.StringSliceVarP(&p.GlobalAccountIDs, "account", "g", nil, "global account ID")
+	flags.StringSliceVarP(&p.SubAccountIDs, "subaccount", "s", nil, "sub-account ID")
+	flags.StringSliceVar(&p.InstanceIDs, "instance-id", nil, "instance ID")
+	flags.StringSliceVarP(&p.RuntimeIDs, "runtime-id", "r", nil, "runtime ID")
+	flags.StringSliceVar(&p.Regions, "region", nil, "region of the provider")
+	flags.StringSliceVarP(&p.Shoots, "shoot", "c", nil, "name of the Shoot")
+	flags.StringSliceVarP(&p.Plans, "plan", "p", nil, "name of the service plan")
+	flags.StringSliceVar(&o.states, "state", nil, "state, or all: "+strings.Join(stateWords, ", "))
+	flags.BoolVar(&p.Expired, "expired", false, "expired runtimes only")
+	flags.StringVar(&o.operations, "ops", "last", "operations that are shown of each runtime: last or all")
+	flags.BoolVar(&p.KymaConfig, "kyma-config", false, "add the Kyma configuration (with -o json)")
+	flags.BoolVar(&p.ClusterConfig, "cluster-config", false, "add the cluster configuration (with -o json)")
+	flags.IntVar(&p.Page, "page", 0, "only this page, from 1 on (with --page-size)")
+	flags.IntVar(&p.PageSize, "page-size", 0, "runtimes of a page")
+	console.OutputFlag(cmd, &o.output)
+	cmd.AddCommand(newImport(c))
+	return cmd
+}
+
+// stateWords are the states as the help tells them.
+var stateWords = []string{
+	string(runtime.StateSucceeded), string(runtime.StateFailed), string(runtime.StateError), string(runtime.StateProvisioning),
+	string(runtime.StateDeprovisioning), string(runtime.StateDeprovisioned), string(runtime.StateDeprovisionIncomplete),
+	string(runtime.StateUpgrading), string(runtime.StateUpdating), string(runtime.StateSuspended),
+}
+
+func (o *options) run(ctx context.Context, c *console.Console) error {
+	switch detail := runtime.OperationDetail(o.operations); detail {
+	case runtime.LastOperation, runtime.AllOperation:
+		o.params.OperationDetail = detail
+	default:
+		return console.Usagef("--ops %q: is neither last nor all", o.operations)
+	}
+	if err := console.CheckPage(o.params.Page, &o.params.PageSize); err != nil {
+		return err
+	}
+	for _, word := range o.states {
+		// The server knows the words, and says which when one is wrong.
+		o.params.States = append(o.params.States, runtime.State(word))
+	}
+	page, err := console.Call(c, func() (runtime.RuntimesPage, error) { return c.Runtimes(ctx).ListRuntimes(o.params) })
+	if err != nil {
+		return err
+	}
+	if o.output == console.JSON {
+		return c.PrintJSON(page)
+	}
+	return o.print(c, page)
+}
+
+func (o *options) print(c *console.Console, page runtime.RuntimesPage) error {
+	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
+	columns := []display.Column{
+		{Title: "SHOOT"}, {Title: "STATE"}, {Title: "PLAN", Shrink: 6}, {Title: "REGION", Shrink: 8, Drop: true},
+		{Title: "ACCOUNT", Shrink: 8, Drop: true}, {Title: "SUBACCOUNT", Shrink: 10, Drop: true},
+		{Title: "RUNTIME ID", Shrink: 12, Drop: true}, {Title: "CREATED", Drop: true},
+		{Title: "OPERATION", Shrink: 9}, {Title: "OPERATION STATE", Shrink: 9}, {Title: "WHEN"},
+	}
+	table := display.NewTable(c, columns...)
+	for _, rt := range page.Data {
+		for i, op := range operationsOf(rt, o.params.OperationDetail) {
+			cells := []string{
+				rt.ShootName, string(rt.Status.State), rt.ServicePlanName, rt.ProviderRegion, rt.GlobalAccountID, rt.SubAccountID, rt.RuntimeID,
+				clock.Relative(rt.Status.CreatedAt),
+			}
+			if i > 0 && c.IsTerminal() {
+				// The runtime's own cells are told once.
+				cells = []string{" ↳ ", "", "", "", "", "", "", ""}
+			}
+			table.Row(append(cells, string(op.Type), op.State, clock.Relative(op.CreatedAt))...)
+		}
+	}
+	if err := table.Print(); err != nil {
+		return err
+	}
+	if c.IsTerminal() {
+		c.Printf("%s\n", console.Shown(len(page.Data), page.TotalCount, "runtime"))
+	}
+	return nil
+}
+
+// operationsOf returns the operations of a runtime that are shown, at least an empty one.
+func operationsOf(rt runtime.RuntimeDTO, detail runtime.OperationDetail) []runtime.Operation {
+	if detail == runtime.LastOperation {
+		return []runtime.Operation{rt.LastOperation()}
+	}
+	return allOperations(rt)
+}
+
+// source is a file or the standard input, as an error calls it.
+func source(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
+	return fmt.Sprintf("%q", file)
+}

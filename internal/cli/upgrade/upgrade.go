@@ -1,0 +1,129 @@
+// Package upgrade starts upgrades: "swell upgrade cluster" and "swell upgrade kyma".
+package upgrade
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/display"
+	"github.com/swell-fleet/swell/internal/cli/progress"
+	"github.com/swell-fleet/swell/internal/cli/selector"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+// NewCommand returns "swell upgrade" with what can be upgraded below it.
+func NewCommand(c *console.Console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "upgrade",
+		Short: "Start an upgrade of many runtimes",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return console.Usagef("say what to upgrade: swell upgrade cluster, or swell upgrade kyma")
+		},
+	}
+	cmd.AddCommand(newCluster(c), newKyma(c))
+	return cmd
+}
+
+const rest = `
+
+` + selector.Help + `
+
+Without --yes a summary is shown and the upgrade begins after a yes; where there is no terminal, --yes is needed.
+A dry run needs none. With --wait the exit code tells the outcome: 0 succeeded, 1 failed, 3 canceled,
+130 when the watching was interrupted (the upgrade goes on).`
+
+func newCluster(c *console.Console) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "cluster",
+		Aliases: []string{"clusters"},
+		Short:   "Upgrade the Kubernetes version or the machine image of clusters",
+		Long: `Upgrade the Kubernetes version or the machine image of clusters.
+
+Without a version each cluster goes to the newest supported patch of the minor version that it has.` + rest,
+		Example: `  swell upgrade cluster --target all --version 1.34.7 --parallel-workers 20 --wait
+  swell upgrade cluster --target 'region=^eu-,plan=aws' --target-exclude 'account=^ga-vip' --maintenancewindow
+  swell upgrade cluster --target shoot=c-1a2b3c4 --version 1.34.7 --dry-run --wait`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), c, orchestration.UpgradeClusterOrchestration)
+		},
+	}
+	flags := cmd.Flags()
+	o.addTo(flags)
+	flags.StringVar(&o.version, "version", "", "Kubernetes version to upgrade to, such as 1.34.7")
+	flags.StringVar(&o.machineImage, "machine-image", "", "operating system image of every worker pool")
+	flags.StringVar(&o.machineImageVersion, "machine-image-version", "", "version of that image")
+	console.OutputFlag(cmd, &o.output)
+	return cmd
+}
+
+func newKyma(c *console.Console) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:   "kyma",
+		Short: "Upgrade Kyma in runtimes",
+		Long: `Upgrade Kyma in runtimes.
+
+Without a version the server chooses the one that it is configured with.` + rest,
+		Example: `  swell upgrade kyma --target all --version fast --parallel-workers 10 --wait
+  swell upgrade kyma --target plan=trial --schedule 2030-01-02T22:00:00+01:00`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), c, orchestration.UpgradeKymaOrchestration)
+		},
+	}
+	flags := cmd.Flags()
+	o.addTo(flags)
+	flags.StringVar(&o.version, "version", "", "Kyma version or channel to upgrade to")
+	console.OutputFlag(cmd, &o.output)
+	return cmd
+}
+
+// run starts the upgrade.
+func (o *options) run(ctx context.Context, c *console.Console, kind orchestration.Type) error {
+	parameters, err := o.parameters(kind)
+	if err != nil {
+		return err
+	}
+	if err := o.consent(ctx, c, kind, parameters); err != nil {
+		return err
+	}
+	api := c.Orchestrations(ctx)
+	started, err := console.Call(c, func() (orchestration.UpgradeResponse, error) {
+		if kind == orchestration.UpgradeKymaOrchestration {
+			return api.UpgradeKyma(parameters)
+		}
+		return api.UpgradeCluster(parameters)
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.wait:
+		return progress.Wait(ctx, c, started.OrchestrationID, o.output)
+	case o.output == console.JSON:
+		return c.PrintJSON(started)
+	case c.IsTerminal():
+		c.Printf("Orchestration %s was accepted. To watch it:\n  %s\n", display.Text(started.OrchestrationID),
+			c.Command("orchestrations", started.OrchestrationID, "watch"))
+	default:
+		c.Printf("%s\n", display.Text(started.OrchestrationID))
+	}
+	return nil
+}
+
+// consent shows what is about to be done and asks whether it should be. Nobody is asked about a dry run.
+func (o *options) consent(ctx context.Context, c *console.Console, kind orchestration.Type, p orchestration.Parameters) error {
+	if o.yes || o.dryRun {
+		return nil
+	}
+	if !c.Person || !c.IsTerminal() || o.output == console.JSON {
+		return console.Usagef("nobody can be asked here whether to go on: give --%s to upgrade without a question, or --%s to try it without a change", yesFlag, dryRunFlag)
+	}
+	summary(c, kind, p)
+	return c.Confirm(ctx, "Start this upgrade?")
+}
