@@ -143,6 +143,12 @@ func (f *Fleet) Audit(t testing.TB) Audit {
 	return audit
 }
 
+// ForgetAudit forgets what was recorded so far.
+func (f *Fleet) ForgetAudit(t testing.TB) {
+	t.Helper()
+	f.call(t, http.MethodPost, "/audit/reset", nil, nil)
+}
+
 // Upgrades returns for each Shoot how many accepted writes changed its Kubernetes version, also those whose answer was lost.
 func (f *Fleet) Upgrades(t testing.TB) map[string]int {
 	t.Helper()

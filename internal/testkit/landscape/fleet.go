@@ -100,6 +100,7 @@ func admin(t testing.TB, kubeconfig string) versioned.Interface {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	require.NoError(t, err)
 	config.QPS = -1 // no limit
+	config.WarningHandlerWithContext = rest.NoWarnings{}
 	connections, err := rest.HTTPClientFor(config)
 	require.NoError(t, err)
 	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(connections.Transport) })

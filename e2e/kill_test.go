@@ -1,0 +1,212 @@
+package e2e_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/swell-fleet/swell/internal/testkit/await"
+	"github.com/swell-fleet/swell/internal/testkit/landscape"
+	"github.com/swell-fleet/swell/internal/testkit/postgres"
+	"github.com/swell-fleet/swell/internal/testkit/server"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+// hostile is a fault plan in which Gardener fails in every way that passes, and some Shoots fail for good until they are told to try again.
+const hostile = `
+seed: 11
+gardenlet: {fail: 0.03, error: 0.05, times: 1, errorTimes: 1}
+api:
+- {action: closeWatches, every: 4s}
+- {action: lose, verbs: [patch], resources: [shoots], share: 0.1}
+- {action: status, code: 409, verbs: [patch], resources: [shoots], share: 0.1}
+- {action: status, code: 503, verbs: [get, list, patch], share: 0.03}
+- {action: status, code: 500, verbs: [get, list, patch], share: 0.02}
+- {action: status, code: 429, retryAfter: 1s, verbs: [get, patch], share: 0.02}
+- {action: drop, verbs: [get, list, patch], share: 0.03}
+- {action: garbage, verbs: [get], share: 0.01}
+- {action: delay, delay: 100ms, verbs: [patch], share: 0.3}
+`
+
+// tortured is a fleet of which some Shoots have the wanted version already, and some refuse to be changed.
+type tortured struct {
+	*landscape.Fleet
+
+	there, refusing []string
+	changing        []string
+}
+
+func newTortured(t *testing.T, shoots int) tortured {
+	t.Helper()
+	f := tortured{Fleet: landscape.New(t, landscape.Options{Shoots: shoots, Version: "1.34.5", ReconcileTime: 100 * time.Millisecond})}
+	names := f.Names(t)
+	f.there, f.refusing, f.changing = names[:shoots/20], names[shoots/20:shoots/10], names[shoots/10:]
+	for _, name := range f.there {
+		f.Patch(t, name, `{"spec":{"kubernetes":{"version":"`+landscape.Target+`"}}}`)
+	}
+	for _, name := range f.refusing {
+		f.Annotate(t, name, "shoot.gardener.cloud/ignore", "true")
+	}
+	await.That(t, "the Shoots with the wanted version are reconciled", func() error {
+		for _, s := range f.Shoots(t) {
+			if s.ObservedGeneration != s.Generation || s.State != "Succeeded" {
+				return fmt.Errorf("%s is not", s.Name)
+			}
+		}
+		return nil
+	})
+	f.ForgetAudit(t)
+	f.SetReconcileTime(t, 1500*time.Millisecond)
+	f.SetFaults(t, hostile)
+	return f
+}
+
+// killer restarts servers that it kills at random instants.
+type killer struct {
+	f       tortured
+	servers []*server.Process
+	start   func() *server.Process
+	random  *rand.Rand
+	// workers is the limit of the orchestration.
+	workers int
+}
+
+// torture runs an upgrade of the whole fleet and kills the servers meanwhile, in turn. It checks that nothing was lost and nothing done twice.
+func (k *killer) torture(t *testing.T, kills, wantHits int) {
+	t.Helper()
+	id := k.servers[0].Upgrade(t, toTarget(k.workers, all))
+	await.That(t, "operations are in progress", func() error {
+		if n := inProgress(t, k.servers[0], id); n == 0 {
+			return fmt.Errorf("none is")
+		}
+		return nil
+	})
+	hits := 0
+	for i := range kills {
+		<-time.After(time.Duration(k.random.Int64N(int64(800 * time.Millisecond))))
+		victim := i % len(k.servers)
+		if inProgress(t, k.servers[victim], id) > 0 {
+			hits++
+		}
+		k.servers[victim].Kill(t)
+		k.servers[victim] = k.start()
+	}
+	t.Logf("%d of %d kills hit operations in progress", hits, kills)
+	require.GreaterOrEqual(t, hits, wantHits)
+	for i, n := range k.f.Hits(t) {
+		require.Positive(t, n, "rule %d of the fault plan", i)
+	}
+
+	s := k.servers[0]
+	s.EndedWithin(t, 3*time.Minute, id, orchestration.Failed)
+	k.check(t, s, id)
+}
+
+func inProgress(t *testing.T, s *server.Process, id string) int {
+	t.Helper()
+	list, err := s.ListOperations(id, orchestration.ListParameters{Page: 1, PageSize: 1, States: []string{orchestration.InProgress}})
+	require.NoError(t, err)
+	return list.TotalCount
+}
+
+// check looks at how an upgrade has ended, then repeats what failed.
+func (k *killer) check(t *testing.T, s *server.Process, id string) {
+	t.Helper()
+	f := k.f
+	ops := s.Operations(t, id)
+	require.Len(t, ops, len(f.there)+len(f.refusing)+len(f.changing))
+	for _, name := range f.there {
+		require.Equal(t, orchestration.Succeeded, ops[name].State, ops[name].Description)
+	}
+	for _, name := range f.refusing {
+		require.Equal(t, orchestration.Failed, ops[name].State, ops[name].Description)
+		require.Contains(t, ops[name].Description, "ignore")
+	}
+	failed := 0
+	for _, name := range f.changing {
+		if ops[name].State == orchestration.Failed {
+			failed++
+			continue
+		}
+		require.Equal(t, orchestration.Succeeded, ops[name].State, ops[name].Description)
+	}
+	require.Positive(t, failed, "the fault plan lets Shoots fail")
+	k.requireOneWriteEach(t, f.changing)
+	require.LessOrEqual(t, mostAtOnce(ops), k.workers)
+
+	for _, name := range f.refusing {
+		f.Annotate(t, name, "shoot.gardener.cloud/ignore", "false")
+	}
+	response, err := s.RetryOrchestration(id, nil, true)
+	require.NoError(t, err)
+	require.Len(t, response.RetryShoots, failed+len(f.refusing))
+	o := s.EndedWithin(t, 2*time.Minute, id, orchestration.Succeeded)
+	require.Equal(t, map[string]int{orchestration.Succeeded: len(ops)}, o.OperationStats)
+	k.requireOneWriteEach(t, slices.Concat(f.changing, f.refusing))
+	for _, shoot := range f.Shoots(t) {
+		require.Equal(t, landscape.Target, shoot.Version)
+	}
+}
+
+// requireOneWriteEach checks that the version of these Shoots was written exactly once, and that of no other.
+func (k *killer) requireOneWriteEach(t *testing.T, names []string) {
+	t.Helper()
+	want := map[string]int{}
+	for _, name := range names {
+		want[name] = 1
+	}
+	require.Equal(t, want, k.f.Upgrades(t))
+}
+
+// mostAtOnce returns how many operations were in progress at the same time at most.
+func mostAtOnce(ops map[string]orchestration.OperationResponse) int {
+	type change struct {
+		at time.Time
+		by int
+	}
+	var changes []change
+	for _, op := range ops {
+		if op.StartedAt == nil || op.FinishedAt == nil {
+			continue
+		}
+		changes = append(changes, change{*op.StartedAt, 1}, change{*op.FinishedAt, -1})
+	}
+	slices.SortFunc(changes, func(a, b change) int {
+		if c := a.at.Compare(b.at); c != 0 {
+			return c
+		}
+		return a.by - b.by
+	})
+	now, most := 0, 0
+	for _, c := range changes {
+		now += c.by
+		most = max(most, now)
+	}
+	return most
+}
+
+func TestAServerKilledTwentyTimesUpgradesEachShootOnce(t *testing.T) {
+	t.Parallel()
+	f := newTortured(t, 200)
+	settings := settingsFor(t, f.Fleet)
+	k := &killer{f: f, random: rand.New(rand.NewPCG(1, 2)), workers: 8}
+	k.start = func() *server.Process { return server.StartProcess(t, settings) }
+	k.servers = []*server.Process{k.start()}
+	k.servers[0].Import(t, f.Runtimes(t))
+	k.torture(t, 20, 10)
+}
+
+func TestTwoServersKilledInTurnUpgradeEachShootOnce(t *testing.T) {
+	t.Parallel()
+	f := newTortured(t, 60)
+	settings := with(settingsFor(t, f.Fleet), "database-url", postgres.URL(t))
+	k := &killer{f: f, random: rand.New(rand.NewPCG(3, 4)), workers: 6}
+	k.start = func() *server.Process { return server.StartProcess(t, settings) }
+	k.servers = []*server.Process{k.start(), k.start()}
+	k.servers[0].Import(t, f.Runtimes(t))
+	k.torture(t, 8, 4)
+}
