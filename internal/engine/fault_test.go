@@ -1,0 +1,214 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/swell-fleet/swell/internal/engine"
+	"github.com/swell-fleet/swell/internal/executor/executortest"
+	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+func TestAPanicFailsTheOperationAndNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 3)
+	s.fake.Before = func(_ context.Context, call executortest.Call) error {
+		if call.Task.RuntimeID == "rt-1" {
+			panic("index out of range")
+		}
+		return nil
+	}
+	p := s.start(t)
+	id := p.create(t, request(1, orchestration.Immediate))
+	o := s.waitFor(t, id, inState(fleet.Failed))
+	require.Equal(t, fleet.Counts{Succeeded: 2, Failed: 1}, o.Counts)
+	require.Equal(t, "the executor panicked: index out of range", s.operations(t, id)["rt-1"].Reason)
+}
+
+// While the backend does not answer, operations say what they wait for, no further one starts, and all goes on by itself afterwards.
+func TestAnOutageOfTheBackend(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 8)
+	var down atomic.Bool
+	down.Store(true)
+	s.fake.Before = func(context.Context, executortest.Call) error {
+		if down.Load() {
+			return errors.New("connection\trefused")
+		}
+		return nil
+	}
+	registry := prometheus.NewRegistry()
+	p := s.start(t, func(o *engine.Options) { o.Metrics = registry })
+	id := p.create(t, request(2, orchestration.Immediate))
+	require.Eventually(t, func() bool { return p.BackendDown(clusterType) }, patience, 10*time.Millisecond)
+	op := s.waitForOperation(t, id, "rt-0", func(op fleet.Operation) bool { return op.Failures > 2 })
+	require.Equal(t, "waiting for gardener: connection refused", op.Description)
+	require.Equal(t, fleet.InProgress, op.State)
+
+	second := p.create(t, request(8, orchestration.Immediate))
+	s.waitFor(t, second, func(o fleet.Orchestration) bool { return o.State == fleet.InProgress })
+	require.Never(t, func() bool {
+		o, err := s.store.Orchestration(t.Context(), second)
+		return err != nil || o.Counts.InProgress > 1
+	}, 500*time.Millisecond, 20*time.Millisecond, "while the backend is down at most one operation tries it")
+
+	down.Store(false)
+	s.waitFor(t, id, inState(fleet.Succeeded))
+	s.waitFor(t, second, inState(fleet.Succeeded))
+	require.False(t, p.BackendDown(clusterType))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			values[f.GetName()] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	require.InDelta(t, 16, values["swell_engine_operations_finished_total"], 0)
+	require.InDelta(t, 0, values["swell_engine_backend_down"], 0)
+}
+
+// An operation that does not come to its end is failed when its time is over, with the last that was known, however often it was updated.
+func TestTheTimeLimit(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 2)
+	s.fake.Checks = 1 << 30
+	s.fake.Before = func(_ context.Context, call executortest.Call) error {
+		if call.Task.RuntimeID == "rt-1" {
+			return errors.New("connection refused")
+		}
+		return nil
+	}
+	p := s.start(t, func(o *engine.Options) { o.Limits.OperationTimeLimit = time.Second })
+	id := p.create(t, request(2, orchestration.Immediate))
+	s.waitFor(t, id, inState(fleet.Failed))
+	ops := s.operations(t, id)
+	require.Contains(t, ops["rt-0"].Reason, "not finished within 1s: look ")
+	require.Equal(t, "not finished within 1s: connection refused", ops["rt-1"].Reason)
+	require.WithinDuration(t, ops["rt-0"].StartedAt.Add(time.Second), ops["rt-0"].FinishedAt, 20*time.Second)
+}
+
+// A step that hangs is ended and repeated.
+func TestAStepThatHangs(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	var first atomic.Bool
+	s.fake.Before = func(ctx context.Context, _ executortest.Call) error {
+		if first.CompareAndSwap(false, true) {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}
+	p := s.start(t, func(o *engine.Options) { o.Limits.StepTimeout = time.Second })
+	id := p.create(t, request(1, orchestration.Immediate))
+	s.waitFor(t, id, inState(fleet.Succeeded))
+	require.Equal(t, 1, s.operations(t, id)["rt-0"].Attempt)
+}
+
+// A step that takes longer than a lease keeps its operation as long as its process lives.
+func TestALongStepKeepsItsLease(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	h := newHold(func(call executortest.Call) bool { return call.Method == executortest.Start })
+	s.fake.Before = h.before
+	p := s.start(t, shortLived)
+	id := p.create(t, request(1, orchestration.Immediate))
+	<-h.entered
+	first := s.operations(t, id)["rt-0"].LeaseUntil
+	s.waitForOperation(t, id, "rt-0", func(op fleet.Operation) bool { return op.LeaseUntil.After(first.Add(2 * time.Second)) })
+	close(h.release)
+	s.waitFor(t, id, inState(fleet.Succeeded))
+	require.Equal(t, once(1), s.starts())
+}
+
+// A runtime that went away or was suspended since the targets were resolved is not upgraded, and does not fail the orchestration.
+func TestRuntimesThatWentAway(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 3)
+	s.targets.answer.Runtimes = append(s.targets.answer.Runtimes, target(99))
+	suspended := document(target(1), "succeeded")
+	suspended.Status.Suspension = suspension(suspended)
+	s.put(t, suspended)
+	p := s.start(t)
+	id := p.create(t, request(1, orchestration.Immediate))
+	o := s.waitFor(t, id, inState(fleet.Succeeded))
+	require.Equal(t, fleet.Counts{Succeeded: 2, Canceled: 2}, o.Counts)
+	ops := s.operations(t, id)
+	require.Equal(t, "canceled: the runtime is suspended", ops["rt-1"].Description)
+	require.Equal(t, "canceled: the runtime is not known any more", ops["rt-99"].Description)
+	require.Equal(t, map[string]int{"rt-0": 1, "rt-2": 1}, s.starts())
+}
+
+// Targets that cannot be resolved for now are resolved later, by whoever is there; targets that never can be end the orchestration.
+func TestTargetsThatCannotBeResolved(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	s.targets.err = fleet.Invalidf("targets.include[0].region", "is not a pattern")
+	p := s.start(t)
+	id := p.create(t, request(1, orchestration.Immediate))
+	o := s.waitFor(t, id, inState(fleet.Failed))
+	require.Contains(t, o.Description, "targets.include[0].region: is not a pattern")
+
+	s.targets.mu.Lock()
+	s.targets.err = errors.New("Gardener does not answer")
+	s.targets.mu.Unlock()
+	id = p.create(t, request(1, orchestration.Immediate))
+	s.waitFor(t, id, func(o fleet.Orchestration) bool {
+		return o.Description == "waiting until the targets can be resolved: resolve targets: Gardener does not answer"
+	})
+	s.targets.mu.Lock()
+	s.targets.err = nil
+	s.targets.mu.Unlock()
+	s.clock.Advance(time.Minute)
+	s.waitFor(t, id, inState(fleet.Succeeded))
+}
+
+// Somebody who resolves targets and stops answering is replaced, and cannot freeze the targets afterwards.
+func TestTheResolverIsReplaced(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 3, func(t *testing.T, s *site) {
+		entered, release := make(chan struct{}), make(chan struct{})
+		var first atomic.Bool
+		s.targets.resolve = func(context.Context) error {
+			if first.CompareAndSwap(false, true) {
+				close(entered)
+				<-release
+			}
+			return nil
+		}
+		zombie := s.start(t, shortLived)
+		id := zombie.create(t, request(3, orchestration.Immediate))
+		<-entered
+		thaw := zombie.freeze(t)
+		s.start(t, shortLived)
+		s.waitFor(t, id, inState(fleet.Succeeded))
+		close(release)
+		thaw()
+		zombie.end(t)
+		require.Len(t, s.operations(t, id), 3)
+		require.Equal(t, once(3), s.starts())
+	})
+}
+
+// What an earlier process had stored of the operations before it was killed is removed before the targets are resolved again.
+func TestACutShortResolutionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 3)
+	s.stored(t, fleet.Orchestration{ID: "o-1", State: fleet.Pending})
+	s.update(t, func(ctx context.Context, tx fleet.Tx) error {
+		return tx.InsertOperations(ctx, []fleet.Operation{{ID: "left", OrchestrationID: "o-1", Type: clusterType, RuntimeID: "rt-0", State: fleet.Pending}})
+	})
+	s.start(t)
+	o := s.waitFor(t, "o-1", inState(fleet.Succeeded))
+	require.Equal(t, fleet.Counts{Succeeded: 3}, o.Counts)
+	require.Len(t, s.operations(t, "o-1"), 3)
+	require.Equal(t, once(3), s.starts())
+}
