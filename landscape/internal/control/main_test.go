@@ -88,15 +88,22 @@ func newFleet(t *testing.T, fields map[string]any) *fleet {
 	}
 	f := &fleet{t: t}
 	require.Equal(t, http.StatusOK, call(t, http.MethodPost, "/fleets", request, &f.info))
-	config, err := clientcmd.BuildConfigFromFlags("", f.info.Kubeconfig)
-	require.NoError(t, err)
-	config.QPS = -1
-	f.client, err = coreclientset.NewForConfig(config)
-	require.NoError(t, err)
+	f.client = clientOf(t, f.info.Kubeconfig)
 	t.Cleanup(func() {
 		require.Equal(t, http.StatusNoContent, call(t, http.MethodDelete, "/fleets/"+f.info.Namespace, nil, nil))
 	})
 	return f
+}
+
+// clientOf returns an unthrottled client for a kubeconfig.
+func clientOf(t testing.TB, kubeconfig string) coreclientset.Interface {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	require.NoError(t, err)
+	config.QPS = -1
+	client, err := coreclientset.NewForConfig(config)
+	require.NoError(t, err)
+	return client
 }
 
 // call sends a request to the control interface and returns the status.

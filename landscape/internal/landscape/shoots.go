@@ -31,8 +31,14 @@ func (l *Landscape) layDown(ctx context.Context, fleet fleetgen.Fleet, plan faul
 		return nil
 	}
 	before := l.countShoots(fleet.Namespace)
-	if err := l.waitForAdmission(ctx, fleet.Members[0].Shoot); err != nil {
-		return err
+	probed := map[string]bool{}
+	for _, member := range fleet.Members {
+		if provider := member.Shoot.Spec.Provider.Type; !probed[provider] {
+			probed[provider] = true
+			if err := l.waitForAdmission(ctx, member.Shoot); err != nil {
+				return err
+			}
+		}
 	}
 	shoots := make([]*gardencorev1beta1.Shoot, len(fleet.Members))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -63,7 +69,7 @@ func (l *Landscape) admit(ctx context.Context, shoot *gardencorev1beta1.Shoot) (
 }
 
 // waitForAdmission waits until admission has seen the project and the
-// credentials that were made just before.
+// credentials of the probe's provider, which were made just before.
 func (l *Landscape) waitForAdmission(ctx context.Context, probe *gardencorev1beta1.Shoot) error {
 	const patience, pause = 5 * time.Second, 5 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, patience)
