@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +195,33 @@ func (c Clients) Know(t testing.TB, n int) {
 		}
 		return nil
 	})
+}
+
+// Swept waits until the server has looked twice through all rows for what may go on, so that what could have started has.
+func (c Clients) Swept(t testing.TB) {
+	t.Helper()
+	before := c.Metric(t, sweeps)
+	await.That(t, "two looks through all rows", func() error {
+		if now := c.Metric(t, sweeps); now < before+2 {
+			return fmt.Errorf("%v of them", now-before)
+		}
+		return nil
+	})
+}
+
+const sweeps = `swell_engine_sweeps_total{result="ok"}`
+
+// Metric returns the value of a metric, given with its labels; 0 when there is none.
+func (c Clients) Metric(t testing.TB, name string) float64 {
+	t.Helper()
+	for line := range strings.Lines(c.Send(t, http.MethodGet, "/metrics", "").Body) {
+		if text, ok := strings.CutPrefix(line, name+" "); ok {
+			value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			require.NoError(t, err)
+			return value
+		}
+	}
+	return 0
 }
 
 // Ready waits until every check of the server is fine.
