@@ -2,14 +2,12 @@ package gardener
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	gardenclient "github.com/gardener/gardener/pkg/client/core/clientset/versioned/typed/core/v1beta1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -29,6 +27,8 @@ type Options struct {
 	Informer cache.SharedIndexInformer
 	// ProfileMaxAge is how long a CloudProfile is used before it is read again; zero means 30 s.
 	ProfileMaxAge time.Duration
+	// AskEvery is how long checks of one operation read from the informer's cache before Gardener itself is asked again; zero means 2 minutes.
+	AskEvery time.Duration
 }
 
 // Executor carries out upgradeCluster against Gardener.
@@ -37,6 +37,7 @@ type Executor struct {
 	namespace string
 	informer  cache.SharedIndexInformer
 	profiles  *profiles
+	askEvery  time.Duration
 }
 
 var (
@@ -56,40 +57,16 @@ func New(o Options) (*Executor, error) {
 	if o.ProfileMaxAge <= 0 {
 		o.ProfileMaxAge = 30 * time.Second
 	}
+	if o.AskEvery <= 0 {
+		o.AskEvery = 2 * time.Minute
+	}
 	return &Executor{
 		client:    o.Client,
 		namespace: o.Namespace,
 		informer:  o.Informer,
 		profiles:  &profiles{client: o.Client, namespace: o.Namespace, maxAge: o.ProfileMaxAge},
+		askEvery:  o.AskEvery,
 	}, nil
-}
-
-// memo is what is kept between the steps of one operation.
-type memo struct {
-	// Generation is what the Shoot's generation was after our write; 0 before it.
-	Generation int64 `json:"generation,omitempty"`
-	// RetriedAttempt is the attempt in which the Shoot was told to try again, and RetriedAfter the time of the failure that it was told after.
-	RetriedAttempt int       `json:"retriedAttempt,omitempty"`
-	RetriedAfter   time.Time `json:"retriedAfter,omitzero"`
-}
-
-func readMemo(t fleet.Task) (memo, error) {
-	var m memo
-	if len(t.Memo) == 0 {
-		return m, nil
-	}
-	if err := json.Unmarshal(t.Memo, &m); err != nil {
-		return m, fmt.Errorf("read what the last step kept: %w", err)
-	}
-	return m, nil
-}
-
-func (m memo) raw() (json.RawMessage, error) {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("keep what this step found: %w", err)
-	}
-	return b, nil
 }
 
 // Validate refuses parameters that no Shoot could ever take.
@@ -104,59 +81,83 @@ func (e *Executor) Validate(_ context.Context, p orchestration.Parameters) error
 
 // Observe looks at the Shoot as Gardener has it now.
 func (e *Executor) Observe(ctx context.Context, t fleet.Task) (fleet.Result, error) {
+	m, err := readMemo(t)
+	if err != nil {
+		return fleet.Result{}, err
+	}
 	shoot, err := e.live(ctx, t.ShootName)
 	if err != nil {
-		return missing(t, err)
+		return afterRead(t, err)
 	}
-	r, _, err := e.observe(ctx, t, shoot)
-	return r, err
+	r, m, _, err := e.observe(ctx, t, m, shoot)
+	if err != nil {
+		return fleet.Result{}, err
+	}
+	m.AskedAt = t.Now
+	return m.in(r)
 }
 
 // observe judges a Shoot, and returns what would have to be written when the result is NeedsStart.
-func (e *Executor) observe(ctx context.Context, t fleet.Task, shoot *gardencorev1beta1.Shoot) (fleet.Result, change, error) {
-	m, err := readMemo(t)
+func (e *Executor) observe(ctx context.Context, t fleet.Task, m memo, shoot *gardencorev1beta1.Shoot) (fleet.Result, memo, change, error) {
+	if r, out := unreachable(t, m, shoot); out {
+		return r, m, change{}, nil
+	}
+	want, refusal, err := e.choose(ctx, t, m, shoot)
 	if err != nil {
-		return fleet.Result{}, change{}, err
+		return fleet.Result{}, m, change{}, err
 	}
-	if r, out := unreachable(t, shoot); out {
-		return r, change{}, nil
-	}
-	profile, err := e.profiles.of(ctx, shoot)
-	if err != nil {
-		if apierrors.IsNotFound(err) {
-			return refused("the cloud profile of the Shoot does not exist"), change{}, nil
-		}
-		return fleet.Result{}, change{}, fmt.Errorf("read the cloud profile: %w", err)
-	}
-	want, refusal := choose(t, shoot, profile, t.Now)
 	if refusal != "" {
-		return refused(refusal), change{}, nil
+		return refused(refusal), m, change{}, nil
 	}
-	r := judge(t, shoot, m, want)
+	r, m := judge(t, shoot, m, want)
 	r.Version = want.Version
 	if r.Outcome == fleet.NeedsStart || r.Outcome == fleet.Done {
-		config, err := clusterConfig(shoot, want)
-		if err != nil {
-			return fleet.Result{}, change{}, err
+		if r.ClusterConfig, err = clusterConfig(shoot, want); err != nil {
+			return fleet.Result{}, m, change{}, err
 		}
-		r.ClusterConfig = config
 	}
-	return r, want, nil
+	return r, m, want, nil
+}
+
+// choose decides on the version for a Shoot, or says why there is none. The cloud profile is asked only when something is to be written or the
+// version is still open.
+func (e *Executor) choose(ctx context.Context, t fleet.Task, m memo, shoot *gardencorev1beta1.Shoot) (want change, refusal string, err error) {
+	want = wanted(t)
+	if m.Generation != 0 || want.Version != "" && want.in(shoot) {
+		return want, "", nil
+	}
+	profile, err := e.profiles.of(ctx, shoot, t.Now)
+	if err != nil {
+		if absent(err, keyOf(shoot).name) {
+			return change{}, "the cloud profile of the Shoot does not exist: " + oneLine(keyOf(shoot).name), nil
+		}
+		return change{}, "", fmt.Errorf("read the cloud profile: %w", err)
+	}
+	want, refusal = choose(want, shoot, profile, t.Now)
+	return want, refusal, nil
 }
 
 // Start looks at the Shoot once more and writes the change, on the condition that nobody has written in between.
 func (e *Executor) Start(ctx context.Context, t fleet.Task, guard fleet.Guard) (fleet.Result, error) {
+	m, err := readMemo(t)
+	if err != nil {
+		return fleet.Result{}, err
+	}
 	shoot, err := e.live(ctx, t.ShootName)
 	if err != nil {
-		return missing(t, err)
+		return afterRead(t, err)
 	}
-	r, want, err := e.observe(ctx, t, shoot)
-	if err != nil || r.Outcome != fleet.NeedsStart {
-		return r, err
-	}
-	body, err := e.patchFor(ctx, shoot, want)
+	r, m, want, err := e.observe(ctx, t, m, shoot)
 	if err != nil {
-		return conflictOr(t, err)
+		return fleet.Result{}, err
+	}
+	m.AskedAt = t.Now
+	if r.Outcome != fleet.NeedsStart {
+		return m.in(r)
+	}
+	body, err := e.patchFor(ctx, t, shoot, want)
+	if err != nil {
+		return afterRead(t, err)
 	}
 	if err := guard(ctx); err != nil {
 		return fleet.Result{}, err
@@ -167,7 +168,7 @@ func (e *Executor) Start(ctx context.Context, t fleet.Task, guard fleet.Guard) (
 	}
 	written, err := e.client.Shoots(e.namespace).Patch(ctx, shoot.Name, types.MergePatchType, body, opts)
 	if err != nil {
-		return conflictOr(t, err)
+		return afterWrite(t, err)
 	}
 	if t.DryRun {
 		return fleet.Result{
@@ -175,78 +176,47 @@ func (e *Executor) Start(ctx context.Context, t fleet.Task, guard fleet.Guard) (
 			Description: "dry run: Gardener accepts " + want.words() + "; nothing was changed",
 		}, nil
 	}
-	m := memo{Generation: generationOf(shoot, written)}
-	if want.retry {
-		m.RetriedAttempt, m.RetriedAfter = t.Attempt, lastUpdate(shoot)
-	}
-	raw, err := m.raw()
-	if err != nil {
-		return fleet.Result{}, err
-	}
-	t.Memo, t.Sent = raw, true
-	next := judge(t, written, m, want)
-	next.Sent, next.Memo, next.Version, next.ClusterConfig, next.Stage = true, raw, want.Version, r.ClusterConfig, "shoot_patched"
-	return next, nil
+	t.Sent = true
+	next, m := judge(t, written, m.wrote(shoot, written), want)
+	next.Sent, next.Version, next.ClusterConfig, next.Stage = true, want.Version, r.ClusterConfig, "shoot_patched"
+	return m.in(next)
 }
 
-// Check looks how the change gets on, in the informer's cache where there is one.
+// Check looks how the change gets on: in the informer's cache, and from time to time at Gardener itself, because a cache whose watch is broken
+// keeps showing an old picture.
 func (e *Executor) Check(ctx context.Context, t fleet.Task, _ fleet.Guard) (fleet.Result, error) {
 	m, err := readMemo(t)
 	if err != nil {
 		return fleet.Result{}, err
 	}
-	shoot, ok := e.cached(t.ShootName)
-	if !ok {
-		if shoot, err = e.live(ctx, t.ShootName); err != nil {
-			return missing(t, err)
-		}
+	shoot, cached := e.cached(t.ShootName)
+	if cached && (t.Now.Sub(m.AskedAt) >= e.askEvery || t.Now.Before(m.AskedAt)) {
+		cached = false
 	}
-	if r, out := unreachable(t, shoot); out {
+	if !cached {
+		if shoot, err = e.live(ctx, t.ShootName); err != nil {
+			return afterRead(t, err)
+		}
+		m.AskedAt = t.Now
+	}
+	want := wanted(t)
+	if r, out := unreachable(t, m, shoot); out || !want.in(shoot) {
+		if cached || !out {
+			// Either the cache has not seen our write yet, or somebody has changed the Shoot since. Gardener knows.
+			r = fleet.Result{Outcome: fleet.Again, After: lookAgain, NextObserve: true, Sent: t.Sent}
+		}
 		return r, nil
 	}
-	want := change{Version: t.Version, MachineImage: machineImage(t.Parameters)}
-	if !want.in(shoot) {
-		if shoot.Generation < m.Generation && !confinesRollout(shoot) {
-			// The cache has not seen our write yet.
-			return fleet.Result{Outcome: fleet.Again, Sent: t.Sent}, nil
+	r, m := judge(t, shoot, m, want)
+	switch r.Outcome {
+	case fleet.NeedsStart:
+		r = fleet.Result{Outcome: fleet.Again, After: lookAgain, NextObserve: true}
+	case fleet.Done:
+		if r.ClusterConfig, err = clusterConfig(shoot, want); err != nil {
+			return fleet.Result{}, err
 		}
-		// Somebody has changed the Shoot since; what is to be done now is decided by looking anew.
-		return fleet.Result{Outcome: fleet.Again, After: time.Second, NextObserve: true, Sent: t.Sent}, nil
-	}
-	r := judge(t, shoot, m, want)
-	if r.Outcome == fleet.NeedsStart {
-		r = fleet.Result{Outcome: fleet.Again, After: time.Second, NextObserve: true}
+	case fleet.Again, fleet.Refused, fleet.Gone:
 	}
 	r.Sent = t.Sent
-	return r, nil
-}
-
-// conflictOr turns an answer to a write into what follows from it: look again after a conflict, give up after a refusal, and repeat what may pass.
-func conflictOr(t fleet.Task, err error) (fleet.Result, error) {
-	switch {
-	case apierrors.IsConflict(err):
-		return fleet.Result{Outcome: fleet.Again, After: time.Second, NextObserve: true, Description: "the Shoot was changed by somebody else; looking again"}, nil
-	case apierrors.IsNotFound(err):
-		return missing(t, err)
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err), apierrors.IsRequestEntityTooLargeError(err):
-		return refused("Gardener refuses the change: " + oneLine(err.Error())), nil
-	default:
-		return fleet.Result{}, fmt.Errorf("write the Shoot: %w", err)
-	}
-}
-
-// missing tells a Shoot that is gone from one that cannot be read now.
-func missing(t fleet.Task, err error) (fleet.Result, error) {
-	if apierrors.IsNotFound(err) {
-		return gone(fmt.Sprintf("the Shoot %s does not exist any more", t.ShootName)), nil
-	}
-	return fleet.Result{}, fmt.Errorf("read the Shoot: %w", err)
-}
-
-func refused(reason string) fleet.Result {
-	return fleet.Result{Outcome: fleet.Refused, Reason: reason, Description: reason}
-}
-
-func gone(reason string) fleet.Result {
-	return fleet.Result{Outcome: fleet.Gone, Reason: reason, Description: reason}
+	return m.in(r)
 }

@@ -1,36 +1,44 @@
 package gardener
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 
 	"github.com/swell-fleet/swell/internal/fleet"
-	"github.com/swell-fleet/swell/internal/window"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
+// farLook is how long to wait for the next look while nothing can happen before a window opens. A watch wakes the operation earlier.
+const farLook = 5 * time.Minute
+
 // unreachable says whether the Shoot may not be changed at all, or is not the runtime that the operation is about.
-func unreachable(t fleet.Task, shoot *gardencorev1beta1.Shoot) (fleet.Result, bool) {
+func unreachable(t fleet.Task, m memo, shoot *gardencorev1beta1.Shoot) (fleet.Result, bool) {
 	if shoot.DeletionTimestamp != nil {
 		return gone(fmt.Sprintf("the Shoot %s is being deleted", shoot.Name)), true
 	}
-	if id := runtimeID(shoot); t.RuntimeID != "" && id != t.RuntimeID {
-		return gone(fmt.Sprintf("the Shoot %s now belongs to another runtime", shoot.Name)), true
+	switch id := runtimeID(shoot); {
+	case t.RuntimeID == "" || id == t.RuntimeID:
+	case id == "":
+		return gone(fmt.Sprintf("the Shoot %s does not carry a runtime ID any more", shoot.Name)), true
+	default:
+		return gone(fmt.Sprintf("the Shoot %s belongs to another runtime now: %s", shoot.Name, oneLine(id))), true
 	}
-	if t.Sent {
-		return fleet.Result{}, false
+	if m.UID != "" && m.UID != shoot.UID {
+		return gone(fmt.Sprintf("the Shoot %s was deleted and another one was created under its name", shoot.Name)), true
 	}
-	if ignored, err := strconv.ParseBool(shoot.Annotations[constants.ShootIgnore]); err == nil && ignored {
+	if !t.Sent && m.Generation == 0 && ignored(shoot) {
 		return refused(fmt.Sprintf("the Shoot is ignored by Gardener: it has the annotation %s", constants.ShootIgnore)), true
 	}
 	return fleet.Result{}, false
+}
+
+func ignored(shoot *gardencorev1beta1.Shoot) bool {
+	value, err := strconv.ParseBool(shoot.Annotations[constants.ShootIgnore])
+	return err == nil && value
 }
 
 func runtimeID(shoot *gardencorev1beta1.Shoot) string {
@@ -40,190 +48,114 @@ func runtimeID(shoot *gardencorev1beta1.Shoot) string {
 	return shoot.Annotations[orchestration.InfrastructureManagerRuntimeIDAnnotation]
 }
 
-// judge says how an operation stands, from the Shoot's specification and status.
-func judge(t fleet.Task, shoot *gardencorev1beta1.Shoot, m memo, want change) fleet.Result {
+// judge says how an operation stands, from the Shoot's specification and status, and what is to be kept of it.
+func judge(t fleet.Task, shoot *gardencorev1beta1.Shoot, m memo, want change) (fleet.Result, memo) {
 	if !want.in(shoot) {
-		return fleet.Result{Outcome: fleet.NeedsStart, Sent: t.Sent}
+		if m.Generation != 0 {
+			// One operation writes a specification once: what came after is somebody's decision.
+			return refused(fmt.Sprintf("somebody changed the Shoot after %s was written: it has %s now", want.words(), wordsOf(shoot))), m
+		}
+		return fleet.Result{Outcome: fleet.NeedsStart, Sent: t.Sent}, m
+	}
+	if t.DryRun {
+		return judgeDryRun(t, shoot, want), m
+	}
+	m, seen := observed(shoot, m)
+	following := fleet.Result{Outcome: fleet.Again, Sent: t.Sent, Description: progress(shoot)}
+	if !seen {
+		return waiting(t, shoot, m, following)
 	}
 	last := shoot.Status.LastOperation
-	following := fleet.Result{Outcome: fleet.Again, Sent: t.Sent, Description: progress(last)}
-	if !observed(shoot, m) {
-		following.Description = "waiting for Gardener to begin"
-		if wait, ok := confined(shoot, t.Now); ok {
-			following.Description = "Gardener rolls changes of this Shoot out in its own maintenance window only, next from " + wait.Format(time.RFC3339)
-			following.TimeLimitFrom = wait
-		}
-		return following
-	}
 	if last == nil {
 		following.Description = "waiting for Gardener to begin"
-		return following
+		return following, m
 	}
 	switch last.State {
 	case gardencorev1beta1.LastOperationStateSucceeded:
 		if last.Type != gardencorev1beta1.LastOperationTypeCreate && last.Type != gardencorev1beta1.LastOperationTypeReconcile {
-			return following
+			return following, m
 		}
-		return fleet.Result{Outcome: fleet.Done, Sent: t.Sent, Stage: "shoot_reconciled", Description: done(shoot, want)}
+		return fleet.Result{Outcome: fleet.Done, Sent: t.Sent, Stage: "shoot_reconciled", Description: done(shoot, want)}, m
 	case gardencorev1beta1.LastOperationStateFailed, gardencorev1beta1.LastOperationStateAborted:
-		return failed(t, shoot, m, following)
+		return failed(t, shoot, m, following), m
 	case gardencorev1beta1.LastOperationStateProcessing, gardencorev1beta1.LastOperationStatePending, gardencorev1beta1.LastOperationStateError:
-		return following
+		return following, m
 	default:
-		return following
+		return following, m
 	}
 }
 
-// failed tells a failure of our run, which is final, from one that was there before: then Gardener is told to try again, once per attempt.
-func failed(t fleet.Task, shoot *gardencorev1beta1.Shoot, m memo, following fleet.Result) fleet.Result {
-	at := lastUpdate(shoot)
-	if m.RetriedAttempt != 0 && !at.After(m.RetriedAfter) {
-		return following
+// judgeDryRun judges a Shoot whose specification has what is wanted. A dry run follows nothing: it says what would be written.
+func judgeDryRun(t fleet.Task, shoot *gardencorev1beta1.Shoot, want change) fleet.Result {
+	if last := shoot.Status.LastOperation; last != nil && !seesRetry(shoot) &&
+		(last.State == gardencorev1beta1.LastOperationStateFailed || last.State == gardencorev1beta1.LastOperationStateAborted) {
+		return fleet.Result{Outcome: fleet.NeedsStart}
 	}
-	ours := m.Generation != 0 || at.After(t.StartedAt)
-	if ours || m.RetriedAttempt == t.Attempt {
+	return fleet.Result{Outcome: fleet.Done, Sent: t.Sent, Description: "dry run: the Shoot already " + done(shoot, want) + "; nothing would be written"}
+}
+
+// waiting describes an operation whose change Gardener has not taken up yet.
+func waiting(t fleet.Task, shoot *gardencorev1beta1.Shoot, m memo, following fleet.Result) (fleet.Result, memo) {
+	following.Description = "waiting for Gardener to begin"
+	if ignored(shoot) {
+		following.Description = fmt.Sprintf("waiting for Gardener, which ignores the Shoot: it has the annotation %s", constants.ShootIgnore)
+		return following, m
+	}
+	if m.Rollout == nil {
+		return following, m
+	}
+	planned := m.Rollout.plan(shoot, t.Now)
+	m.Rollout = &planned
+	if wait := planned.Begin.Sub(t.Now); wait > 0 {
+		following.Description = "Gardener rolls changes of this Shoot out in its own maintenance window only, next from " + planned.Begin.Format(time.RFC3339)
+		// The time limit counts from the window on; until then it begins anew with every look.
+		following.TimeLimitFrom = planned.Begin
+		following.After = min(wait, farLook)
+	}
+	return following, m
+}
+
+// failed tells a failure of our run, which is final, from one that was there before: then Gardener is told to try again, once.
+func failed(t fleet.Task, shoot *gardencorev1beta1.Shoot, m memo, following fleet.Result) fleet.Result {
+	if m.Generation != 0 || lastUpdate(shoot).After(t.StartedAt) {
 		return refused(failure(shoot))
 	}
-	if _, asked := shoot.Annotations[constants.GardenerOperation]; asked {
+	if seesRetry(shoot) {
 		return following
 	}
 	return fleet.Result{Outcome: fleet.NeedsStart, Sent: t.Sent}
 }
 
+// seesRetry reports whether Gardener has been told to try again and has not done so yet.
+func seesRetry(shoot *gardencorev1beta1.Shoot) bool {
+	return shoot.Annotations[constants.GardenerOperation] != "" || shoot.Annotations[constants.FailedShootNeedsRetryOperation] == "true"
+}
+
 func lastUpdate(shoot *gardencorev1beta1.Shoot) time.Time {
-	if shoot.Status.LastOperation == nil {
+	if shoot.Status.LastOperation == nil || shoot.Status.LastOperation.LastUpdateTime.IsZero() {
 		return time.Time{}
 	}
 	return shoot.Status.LastOperation.LastUpdateTime.UTC()
 }
 
-// observed says whether the status speaks about the wanted specification. After a write of ours that is told by the generation. Without one
-// every change of the specification up to now counts; and where Gardener confines rollouts to the Shoot's window, so that changes of the specification do not
-// raise the generation, the last operation must be later than the last write of the version.
-func observed(shoot *gardencorev1beta1.Shoot, m memo) bool {
+// observed says whether the status speaks about the wanted specification, and what is known of the rollout then. After a write of ours
+// that is told by the generation; without one every change of the specification up to now counts. A change that did not raise the generation
+// is followed by its rollout.
+func observed(shoot *gardencorev1beta1.Shoot, m memo) (memo, bool) {
+	if m.Rollout != nil {
+		now, seen := m.Rollout.seen(shoot)
+		m.Rollout = &now
+		return m, seen
+	}
 	if m.Generation != 0 {
-		return shoot.Status.ObservedGeneration >= m.Generation
+		return m, shoot.Status.ObservedGeneration >= m.Generation
 	}
 	if shoot.Status.ObservedGeneration < shoot.Generation {
-		return false
+		return m, false
 	}
-	return !confinesRollout(shoot) || !versionWrittenAt(shoot).After(lastUpdate(shoot))
-}
-
-// versionWrittenAt returns when the Kubernetes version was last written, as the Shoot's managed fields tell; zero when they do not.
-func versionWrittenAt(shoot *gardencorev1beta1.Shoot) time.Time {
-	var at time.Time
-	for _, entry := range shoot.ManagedFields {
-		if entry.FieldsV1 == nil || entry.Time == nil || entry.Subresource != "" || !entry.Time.After(at) {
-			continue
-		}
-		var fields struct {
-			Spec struct {
-				Kubernetes struct {
-					Version *struct{} `json:"f:version"`
-				} `json:"f:kubernetes"`
-			} `json:"f:spec"`
-		}
-		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec.Kubernetes.Version != nil {
-			at = entry.Time.UTC()
-		}
+	if at := versionWrittenAt(shoot); confinesRollout(shoot) && !at.IsZero() && !at.Before(lastUpdate(shoot)) {
+		m.Rollout = newRollout(shoot)
+		return m, false
 	}
-	return at
-}
-
-// generationOf returns the generation that the status has to reach after a write. Where rollouts are confined a write does not raise the generation; what
-// raises it next is the rollout.
-func generationOf(before, written *gardencorev1beta1.Shoot) int64 {
-	if written.Generation == before.Generation {
-		return written.Generation + 1
-	}
-	return written.Generation
-}
-
-func confinesRollout(shoot *gardencorev1beta1.Shoot) bool {
-	mt := shoot.Spec.Maintenance
-	return mt != nil && mt.ConfineSpecUpdateRollout != nil && *mt.ConfineSpecUpdateRollout
-}
-
-// confined returns the begin of the next window in which Gardener rolls changes out, when the Shoot lets it do so in windows only and none is open.
-func confined(shoot *gardencorev1beta1.Shoot, now time.Time) (time.Time, bool) {
-	mt := shoot.Spec.Maintenance
-	if !confinesRollout(shoot) || mt.TimeWindow == nil {
-		return time.Time{}, false
-	}
-	w, err := window.Parse(mt.TimeWindow.Begin, mt.TimeWindow.End, nil)
-	if err != nil {
-		return time.Time{}, false
-	}
-	next, ok := w.Next(now)
-	if !ok || next.Contains(now) {
-		return time.Time{}, false
-	}
-	return next.Begin, true
-}
-
-// progress describes the operation that Gardener carries out.
-func progress(last *gardencorev1beta1.LastOperation) string {
-	if last == nil {
-		return ""
-	}
-	s := fmt.Sprintf("%s %s, %d %%", strings.ToLower(string(last.Type)), strings.ToLower(string(last.State)), last.Progress)
-	if d := oneLine(last.Description); d != "" {
-		s += ": " + d
-	}
-	return s
-}
-
-// done says what the Shoot has now, and names worker pools that keep a version of their own.
-func done(shoot *gardencorev1beta1.Shoot, want change) string {
-	s := "has " + want.words()
-	var own []string
-	for i := range shoot.Spec.Provider.Workers {
-		pool := &shoot.Spec.Provider.Workers[i]
-		if pool.Kubernetes != nil && pool.Kubernetes.Version != nil && *pool.Kubernetes.Version != want.Version {
-			own = append(own, pool.Name+" ("+*pool.Kubernetes.Version+")")
-		}
-	}
-	if len(own) > 0 {
-		s += "; worker pools with a version of their own: " + strings.Join(own, ", ")
-	}
-	return s
-}
-
-// failure says why Gardener gave up: the last errors with their codes, or else the description of the last operation.
-func failure(shoot *gardencorev1beta1.Shoot) string {
-	var parts []string
-	for _, e := range shoot.Status.LastErrors {
-		s := oneLine(e.Description)
-		if len(e.Codes) > 0 {
-			codes := make([]string, len(e.Codes))
-			for i, c := range e.Codes {
-				codes[i] = string(c)
-			}
-			s += " [" + strings.Join(codes, ", ") + "]"
-		}
-		parts = append(parts, s)
-	}
-	if len(parts) == 0 {
-		return "Gardener gave up: " + progress(shoot.Status.LastOperation)
-	}
-	return "Gardener gave up: " + strings.Join(parts, "; ")
-}
-
-// maxText is how much of a text of Gardener's is kept, in bytes.
-const maxText = 2000
-
-// oneLine makes foreign text fit for a line: control characters become spaces, and it is cut at maxText bytes.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "") + " …"
+	return m, true
 }

@@ -8,15 +8,24 @@ import (
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+
+	"github.com/swell-fleet/swell/internal/fleet"
 )
 
 // patchFor builds the merge patch: the wanted fields only, on the condition that the Shoot still has the resource version that was looked at.
-func (e *Executor) patchFor(ctx context.Context, shoot *gardencorev1beta1.Shoot, want change) ([]byte, error) {
+//
+// A Shoot that has failed is not reconciled again by itself. A changed generation makes Gardener try once more; without one it is told to, at once
+// or, where rollouts are confined, in the Shoot's next window.
+func (e *Executor) patchFor(ctx context.Context, t fleet.Task, shoot *gardencorev1beta1.Shoot, want change) ([]byte, error) {
 	metadata := map[string]any{"resourceVersion": shoot.ResourceVersion}
 	patch := map[string]any{"metadata": metadata}
+	inWindow := !confinesRollout(shoot) || windowOpen(shoot, t.Now)
 	if want.in(shoot) {
-		metadata["annotations"] = map[string]any{constants.GardenerOperation: constants.ShootOperationRetry}
+		metadata["annotations"] = retryIn(inWindow)
 		return marshal(patch)
+	}
+	if confinesRollout(shoot) && operationOf(shoot).State == gardencorev1beta1.LastOperationStateFailed {
+		metadata["annotations"] = retryIn(inWindow)
 	}
 	spec := map[string]any{}
 	if shoot.Spec.Kubernetes.Version != want.Version {
@@ -31,6 +40,14 @@ func (e *Executor) patchFor(ctx context.Context, shoot *gardencorev1beta1.Shoot,
 	}
 	patch["spec"] = spec
 	return marshal(patch)
+}
+
+// retryIn returns the annotation that makes Gardener try again: now, or in the Shoot's next window.
+func retryIn(now bool) map[string]any {
+	if now {
+		return map[string]any{constants.GardenerOperation: constants.ShootOperationRetry}
+	}
+	return map[string]any{constants.FailedShootNeedsRetryOperation: "true"}
 }
 
 // pools returns the Shoot's worker pools with the wanted image. A merge patch replaces lists as a whole, so the pools are read as the
@@ -69,7 +86,10 @@ func withImage(raw []byte, want image) ([]any, error) {
 		have, _ := machine["image"].(map[string]any)
 		if have == nil || want.name != "" && have["name"] != want.name {
 			// Another image has another configuration; only the name that is wanted is kept, and Gardener picks the version when none is named.
-			have = map[string]any{"name": want.name}
+			have = map[string]any{}
+			if want.name != "" {
+				have["name"] = want.name
+			}
 			machine["image"] = have
 		}
 		if want.version != "" {

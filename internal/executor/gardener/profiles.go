@@ -2,11 +2,13 @@ package gardener
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	gardenclient "github.com/gardener/gardener/pkg/client/core/clientset/versioned/typed/core/v1beta1"
+	"golang.org/x/sync/singleflight"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -16,6 +18,8 @@ type profiles struct {
 	namespace string
 	maxAge    time.Duration
 
+	reads singleflight.Group
+
 	mu   sync.Mutex
 	kept map[profileKey]profileEntry
 }
@@ -24,7 +28,7 @@ type profileKey struct{ kind, name string }
 
 type profileEntry struct {
 	spec *gardencorev1beta1.CloudProfileSpec
-	// readAt carries the monotonic clock, so that setting the clock does not make a profile live longer.
+	// readAt is by the clock of the tasks.
 	readAt time.Time
 }
 
@@ -33,8 +37,7 @@ const (
 	kindNamespacedCloudProfile = "NamespacedCloudProfile"
 )
 
-// of returns the profile that a Shoot uses, in whichever of the three ways it names it.
-func (p *profiles) of(ctx context.Context, shoot *gardencorev1beta1.Shoot) (*gardencorev1beta1.CloudProfileSpec, error) {
+func keyOf(shoot *gardencorev1beta1.Shoot) profileKey {
 	key := profileKey{kind: kindCloudProfile}
 	if ref := shoot.Spec.CloudProfile; ref != nil {
 		key.name = ref.Name
@@ -44,22 +47,41 @@ func (p *profiles) of(ctx context.Context, shoot *gardencorev1beta1.Shoot) (*gar
 	} else if shoot.Spec.CloudProfileName != nil {
 		key.name = *shoot.Spec.CloudProfileName
 	}
+	return key
+}
+
+// of returns the profile that a Shoot uses, in whichever of the three ways it names it. Many operations that ask for one at the same time share
+// one request.
+func (p *profiles) of(ctx context.Context, shoot *gardencorev1beta1.Shoot, now time.Time) (*gardencorev1beta1.CloudProfileSpec, error) {
+	key := keyOf(shoot)
 	p.mu.Lock()
 	entry, ok := p.kept[key]
 	p.mu.Unlock()
-	if ok && time.Since(entry.readAt) < p.maxAge {
+	if age := now.Sub(entry.readAt); ok && age >= 0 && age < p.maxAge {
 		return entry.spec, nil
 	}
-	spec, err := p.read(ctx, key)
+	shared := true
+	read, err, _ := p.reads.Do(key.kind+"/"+key.name, func() (any, error) {
+		shared = false
+		return p.read(ctx, key)
+	})
+	if shared && err != nil && ctx.Err() == nil {
+		// It may have failed because whoever made the request was stopped.
+		read, err = p.read(ctx, key)
+	}
 	if err != nil {
 		return nil, err
+	}
+	spec, ok := read.(*gardencorev1beta1.CloudProfileSpec)
+	if !ok {
+		return nil, fmt.Errorf("read the profile %s: got a %T", key.name, read)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kept == nil {
 		p.kept = map[profileKey]profileEntry{}
 	}
-	p.kept[key] = profileEntry{spec: spec, readAt: time.Now()} //nolint:forbidigo // the age of a cache entry, measured by the monotonic clock
+	p.kept[key] = profileEntry{spec: spec, readAt: now}
 	return spec, nil
 }
 

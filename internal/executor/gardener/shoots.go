@@ -65,6 +65,7 @@ func (e *Executor) Watch(ctx context.Context, wake func(shootName string)) error
 func matters(was, is *gardencorev1beta1.Shoot) bool {
 	if was.Generation != is.Generation || was.Status.ObservedGeneration != is.Status.ObservedGeneration ||
 		(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil) ||
+		was.Spec.Kubernetes.Version != is.Spec.Kubernetes.Version || runtimeID(was) != runtimeID(is) || ignored(was) != ignored(is) ||
 		was.Annotations[constants.GardenerOperation] != is.Annotations[constants.GardenerOperation] {
 		return true
 	}

@@ -2,6 +2,7 @@ package gardener
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +19,6 @@ type change struct {
 	Version string
 	// MachineImage is the image of every worker pool; empty fields leave that part alone.
 	MachineImage image
-	// retry is true when the specification has all of it and Gardener only has to be told to try again.
-	retry bool
 }
 
 type image struct{ name, version string }
@@ -61,6 +60,27 @@ func (i image) of(have *gardencorev1beta1.ShootMachineImage) bool {
 	return i.version == "" || have.Version != nil && *have.Version == i.version
 }
 
+// wordsOf says what a Shoot has for people, as far as a change could be about it.
+func wordsOf(shoot *gardencorev1beta1.Shoot) string {
+	s := "Kubernetes " + oneLine(shoot.Spec.Kubernetes.Version)
+	var images []string
+	for i := range shoot.Spec.Provider.Workers {
+		if have := shoot.Spec.Provider.Workers[i].Machine.Image; have != nil {
+			text := have.Name
+			if have.Version != nil {
+				text += " " + *have.Version
+			}
+			if !slices.Contains(images, text) {
+				images = append(images, text)
+			}
+		}
+	}
+	if len(images) > 0 {
+		s += " with machine images " + oneLine(strings.Join(images, ", "))
+	}
+	return s
+}
+
 // words says what is wanted for people.
 func (c change) words() string {
 	s := "Kubernetes " + c.Version
@@ -82,30 +102,34 @@ func parseVersion(text string) (*version.Version, error) {
 	return v, nil
 }
 
-// choose decides on the version for a Shoot, or says why there is none. What an earlier step chose stays: a profile that changes on
-// the way does not move the target.
-func choose(t fleet.Task, shoot *gardencorev1beta1.Shoot, profile *gardencorev1beta1.CloudProfileSpec, now time.Time) (change, string) {
+// wanted returns what is known of the wanted change before a Shoot is looked at. What an earlier step chose stays: a profile that changes on the
+// way does not move the target.
+func wanted(t fleet.Task) change {
 	want := change{Version: t.Version, MachineImage: machineImage(t.Parameters)}
-	current, err := parseVersion(shoot.Spec.Kubernetes.Version)
-	if err != nil {
-		return change{}, fmt.Sprintf("the Shoot has the version %q, which cannot be compared", shoot.Spec.Kubernetes.Version)
-	}
 	if want.Version == "" {
 		want.Version = t.Parameters.Version
 	}
+	return want
+}
+
+// choose decides on the version for a Shoot by its cloud profile, or says why there is none.
+func choose(want change, shoot *gardencorev1beta1.Shoot, profile *gardencorev1beta1.CloudProfileSpec, now time.Time) (change, string) {
+	current, err := parseVersion(shoot.Spec.Kubernetes.Version)
+	if err != nil {
+		return change{}, fmt.Sprintf("the Shoot has the version %q, which cannot be compared", oneLine(shoot.Spec.Kubernetes.Version))
+	}
 	if want.Version == "" {
 		want.Version = newestPatch(current, profile, now)
-		if want.Version == "" {
-			want.Version = shoot.Spec.Kubernetes.Version
-		}
 	}
-	if !want.in(shoot) {
-		if reason := refusal(current, want, profile, now); reason != "" {
-			return change{}, reason
-		}
+	if want.Version == "" {
+		want.Version = shoot.Spec.Kubernetes.Version
+	}
+	if want.in(shoot) {
 		return want, ""
 	}
-	want.retry = true
+	if reason := refusal(current, want, profile, now); reason != "" {
+		return change{}, reason
+	}
 	return want, ""
 }
 
@@ -117,9 +141,9 @@ func refusal(current *version.Version, want change, profile *gardencorev1beta1.C
 	}
 	switch {
 	case next.LessThan(current):
-		return fmt.Sprintf("%s would be a downgrade from %s", next, current)
+		return fmt.Sprintf("%s would be a downgrade: the Shoot has Kubernetes %s already", next, current)
 	case next.Major() != current.Major() || next.Minor() > current.Minor()+1:
-		return fmt.Sprintf("%s is more than one minor version above %s", next, current)
+		return fmt.Sprintf("%s is more than one minor version above %s, which the Shoot has", next, current)
 	case next.EqualTo(current):
 		return ""
 	}
