@@ -43,7 +43,7 @@ type Component struct {
 	// SourceURL is where the component comes from when it is not part of the release.
 	SourceURL *string `json:"sourceURL"`
 	// Configuration holds the settings of this component.
-	Configuration []Entry `json:"configuration"`
+	Configuration []*Entry `json:"configuration"`
 }
 
 // GetComponent returns Component.Component, and is useful for accessing the field via an interface.
@@ -56,7 +56,7 @@ func (v *Component) GetNamespace() string { return v.Namespace }
 func (v *Component) GetSourceURL() *string { return v.SourceURL }
 
 // GetConfiguration returns Component.Configuration, and is useful for accessing the field via an interface.
-func (v *Component) GetConfiguration() []Entry { return v.Configuration }
+func (v *Component) GetConfiguration() []*Entry { return v.Configuration }
 
 // Configuration includes the requested fields of the GraphQL type RuntimeConfig.
 // The GraphQL type's documentation follows.
@@ -107,9 +107,9 @@ type KymaConfig struct {
 	// Profile is the size of the installation.
 	Profile *gqlschema.KymaProfile `json:"profile"`
 	// Components lists what is installed.
-	Components []Component `json:"components"`
+	Components []*Component `json:"components"`
 	// Configuration holds settings that all components share.
-	Configuration []Entry `json:"configuration"`
+	Configuration []*Entry `json:"configuration"`
 }
 
 // GetVersion returns KymaConfig.Version, and is useful for accessing the field via an interface.
@@ -119,10 +119,10 @@ func (v *KymaConfig) GetVersion() string { return v.Version }
 func (v *KymaConfig) GetProfile() *gqlschema.KymaProfile { return v.Profile }
 
 // GetComponents returns KymaConfig.Components, and is useful for accessing the field via an interface.
-func (v *KymaConfig) GetComponents() []Component { return v.Components }
+func (v *KymaConfig) GetComponents() []*Component { return v.Components }
 
 // GetConfiguration returns KymaConfig.Configuration, and is useful for accessing the field via an interface.
-func (v *KymaConfig) GetConfiguration() []Entry { return v.Configuration }
+func (v *KymaConfig) GetConfiguration() []*Entry { return v.Configuration }
 
 // LastError includes the requested fields of the GraphQL type LastError.
 // The GraphQL type's documentation follows.

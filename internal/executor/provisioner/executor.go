@@ -2,7 +2,6 @@ package provisioner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,24 +10,26 @@ import (
 
 	"github.com/Khan/genqlient/graphql"
 
-	"github.com/swell-fleet/swell/gqlschema"
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
+// requestTimeout bounds a request when the caller brings no client of its own.
+const requestTimeout = 25 * time.Second
+
 // Options are what the executor needs.
 type Options struct {
-	// URL is the address of the GraphQL endpoint.
+	// URL is the address of the GraphQL endpoint. Required.
 	URL string
-	// Client sends the requests; nil takes one with a timeout of 25 s.
+	// Client sends the requests, with whatever credentials the Provisioner asks for; nil takes one with a timeout of 25 s.
 	Client *http.Client
-	// Type says what is upgraded: Kyma or clusters.
+	// Type says what is upgraded: Kyma or clusters. Required.
 	Type orchestration.Type
-	// CheckEvery is how long after a look the next one is due; zero takes the engine's default.
+	// CheckEvery is how long after a look at a running operation the next one is due; zero takes the engine's default.
 	CheckEvery time.Duration
 }
 
-// Executor carries out one type of orchestration against the Provisioner.
+// Executor carries out one type of orchestration against the Provisioner. It is safe for concurrent use.
 type Executor struct {
 	url        string
 	client     *http.Client
@@ -49,7 +50,7 @@ func New(o Options) (*Executor, error) {
 	}
 	e := &Executor{url: o.URL, client: o.Client, checkEvery: o.CheckEvery}
 	if e.client == nil {
-		e.client = &http.Client{Timeout: 25 * time.Second}
+		e.client = &http.Client{Timeout: requestTimeout}
 	}
 	switch o.Type {
 	case orchestration.UpgradeKymaOrchestration:
@@ -62,143 +63,80 @@ func New(o Options) (*Executor, error) {
 	return e, nil
 }
 
-// memo is what is kept between the steps of one operation.
-type memo struct {
-	// Watched is true once Before is known: the newest operation of the runtime before ours was asked for, empty when there was none.
-	Watched bool   `json:"watched,omitempty"`
-	Before  string `json:"before,omitempty"`
-	// Operation is the Provisioner's ID of the operation that upgrades.
-	Operation string `json:"operation,omitempty"`
-}
-
-func readMemo(t fleet.Task) (memo, error) {
-	var m memo
-	if len(t.Memo) == 0 {
-		return m, nil
-	}
-	if err := json.Unmarshal(t.Memo, &m); err != nil {
-		return m, fmt.Errorf("read what the last step kept: %w", err)
-	}
-	return m, nil
-}
-
-func (m memo) raw() json.RawMessage {
-	b, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // a struct of texts and flags
-	}
-	return b
-}
-
 // Validate refuses parameters that the Provisioner cannot carry out.
 func (e *Executor) Validate(_ context.Context, p orchestration.Parameters) error {
 	return e.kind.validate(p)
 }
 
-// Observe looks at the newest operation of the runtime and at its configuration.
+// Observe looks at the operation that is known to be ours, or else at the newest one of the runtime and at its configuration.
 func (e *Executor) Observe(ctx context.Context, t fleet.Task) (fleet.Result, error) {
 	m, err := readMemo(t)
 	if err != nil {
 		return fleet.Result{}, err
 	}
-	status, err := e.status(ctx, t)
-	if err != nil {
-		return e.classify(err, "look at the runtime")
-	}
-	return e.judge(t, m, status), nil
-}
-
-// judge says how an operation stands. The order of the questions matters: what is ours, what runs, what is there already, and only then what to start.
-func (e *Executor) judge(t fleet.Task, m memo, status *Status) fleet.Result {
-	last := status.LastOperationStatus
-	want := wanted(t)
-	if ours(m, last, e.kind) && e.kind.has(status, want) {
-		m.Operation = last.Id
-		return e.follow(t, m, last)
-	}
-	if running(last) {
-		if last.Operation == e.kind.operation() && e.kind.has(status, want) {
-			m.Operation = last.Id
-			return e.follow(t, m, last)
-		}
-		return fleet.Result{
-			Outcome: fleet.Again, NextObserve: true, After: e.checkEvery, Sent: t.Sent, Version: want.version,
-			Description: fleet.Line(fmt.Sprintf("the Provisioner is busy with another operation on the runtime (%s, %s)", last.Operation, last.State)),
-		}
-	}
-	if e.kind.has(status, want) && !broken(last, e.kind) {
-		return fleet.Result{Outcome: fleet.Done, Sent: t.Sent, Version: want.version, Description: "already has " + want.String()}
-	}
-	if t.DryRun {
-		return fleet.Result{Outcome: fleet.Done, Version: want.version, Description: "dry run: the Provisioner would be asked for " + want.String() + "; nothing was changed"}
-	}
-	if before := idOf(last); !m.Watched || m.Before != before {
-		// Remember the newest operation first, in a step of its own, so that ours is known even when the answer that names it is lost.
-		return fleet.Result{
-			Outcome: fleet.Again, NextObserve: true, After: time.Millisecond, Sent: t.Sent, Version: want.version,
-			Memo: memo{Watched: true, Before: before}.raw(),
-		}
-	}
-	return fleet.Result{Outcome: fleet.NeedsStart, Sent: t.Sent, Version: want.version}
-}
-
-// ours says whether the newest operation is the one that this operation asked for: it is known by its ID, or it has appeared since we watched.
-func ours(m memo, last *Operation, k kind) bool {
-	if last == nil {
-		return false
-	}
 	if m.Operation != "" {
-		return last.Id == m.Operation
+		return e.check(ctx, t, m)
 	}
-	return m.Watched && last.Id != m.Before && last.Operation == k.operation()
+	r, _, err := e.look(ctx, t, m)
+	return r, err
 }
 
-func running(last *Operation) bool {
-	return last != nil && (last.State == gqlschema.OperationStatePending || last.State == gqlschema.OperationStateInProgress)
-}
-
-// broken says whether the newest operation was an upgrade of this kind that failed, so that having the version in the configuration means nothing.
-func broken(last *Operation, k kind) bool {
-	return last != nil && last.Operation == k.operation() && last.State == gqlschema.OperationStateFailed
-}
-
-func idOf(last *Operation) string {
-	if last == nil {
-		return ""
+// look reads the runtime and judges it. It returns what it read when the result is NeedsStart.
+func (e *Executor) look(ctx context.Context, t fleet.Task, m memo) (fleet.Result, *Status, error) {
+	if t.GlobalAccountID == "" {
+		return refused("the runtime has no global account, and the Provisioner changes runtimes in the name of one only"), nil, nil
 	}
-	return last.Id
+	answer, err := RuntimeStatus(ctx, e.graphql(t), t.RuntimeID)
+	if err != nil {
+		r, err := e.classify(err, "look at the runtime")
+		return r, nil, err
+	}
+	if answer.RuntimeStatus == nil {
+		return fleet.Result{}, nil, errors.New("look at the runtime: the answer says nothing about it")
+	}
+	return e.judge(t, m, answer.RuntimeStatus), answer.RuntimeStatus, nil
 }
 
-// Start looks once more and asks the Provisioner to upgrade.
+// Start looks once more and asks the Provisioner to upgrade. Before the first request it only remembers which operation of the runtime is the newest
+// one, and leaves the request to the next step: what a step returns is stored before the next one begins.
 func (e *Executor) Start(ctx context.Context, t fleet.Task, guard fleet.Guard) (fleet.Result, error) {
 	m, err := readMemo(t)
 	if err != nil {
 		return fleet.Result{}, err
 	}
-	status, err := e.status(ctx, t)
-	if err != nil {
-		return e.classify(err, "look at the runtime")
+	r, status, err := e.look(ctx, t, m)
+	if err != nil || r.Outcome != fleet.NeedsStart {
+		return r, err
 	}
-	if r := e.judge(t, m, status); r.Outcome != fleet.NeedsStart {
+	if before := idOf(status.LastOperationStatus); !m.Watched || m.Before != before {
+		r.Outcome, r.NextObserve, r.After = fleet.Again, true, time.Millisecond
+		r.Memo = memo{Watched: true, Before: before}.raw()
 		return r, nil
 	}
 	if err := guard(ctx); err != nil {
 		return fleet.Result{}, err
 	}
-	started, sent, err := e.kind.start(ctx, e.graphql(t), t, status, wanted(t))
+	started, err := e.kind.start(ctx, e.graphql(t), t, status, wanted(t))
 	if err != nil {
 		return e.classify(err, "ask the Provisioner to upgrade")
 	}
 	if started == nil || started.Id == "" {
-		// Without an ID the operation is found again as the newest one of the runtime.
-		return fleet.Result{Outcome: fleet.Again, NextObserve: true, After: time.Second, Sent: true}, nil
+		// Without an ID the operation is found again as one that has appeared since we looked.
+		return fleet.Result{Outcome: fleet.Again, NextObserve: true, After: time.Second, Sent: true, Stage: requestedStage}, nil
 	}
 	m.Operation = started.Id
-	r := e.follow(t, m, started)
-	r.Sent, r.Stage = true, "upgrade_requested"
-	sent.into(&r)
-	return r, nil
+	followed := e.follow(t, m, started)
+	if followed.Stage == "" {
+		followed.Stage = requestedStage
+	}
+	return followed, nil
 }
+
+// The stages that an operation goes through.
+const (
+	requestedStage = "upgrade_requested"
+	finishedStage  = "upgrade_finished"
+)
 
 // Check asks how the Provisioner's operation gets on.
 func (e *Executor) Check(ctx context.Context, t fleet.Task, _ fleet.Guard) (fleet.Result, error) {
@@ -207,71 +145,41 @@ func (e *Executor) Check(ctx context.Context, t fleet.Task, _ fleet.Guard) (flee
 		return fleet.Result{}, err
 	}
 	if m.Operation == "" {
-		return e.Observe(ctx, t)
+		r, _, err := e.look(ctx, t, m)
+		if r.Outcome == fleet.NeedsStart {
+			r.Outcome, r.NextObserve, r.After = fleet.Again, true, time.Millisecond
+		}
+		return r, err
 	}
+	return e.check(ctx, t, m)
+}
+
+func (e *Executor) check(ctx context.Context, t fleet.Task, m memo) (fleet.Result, error) {
 	answer, err := OperationStatus(ctx, e.graphql(t), m.Operation)
-	if err != nil {
-		return e.classify(err, "ask for the operation")
-	}
-	if answer.RuntimeOperationStatus == nil {
-		return fleet.Result{Outcome: fleet.Again, NextObserve: true, After: time.Second, Sent: t.Sent}, nil
+	switch {
+	case notFound(err):
+		return e.forgotten(ctx, t, m)
+	case err != nil:
+		// Whatever the Provisioner says against the question, the upgrade goes on.
+		return fleet.Result{}, passing(err, "ask for the operation")
+	case answer.RuntimeOperationStatus == nil:
+		return fleet.Result{}, errors.New("ask for the operation: the answer says nothing about it")
 	}
 	return e.follow(t, m, answer.RuntimeOperationStatus), nil
 }
 
-// follow turns the state of the Provisioner's operation into that of ours.
-func (e *Executor) follow(t fleet.Task, m memo, op *Operation) fleet.Result {
-	r := fleet.Result{Sent: true, Memo: m.raw(), Version: wanted(t).version, Description: fleet.Line(op.Message)}
-	switch op.State {
-	case gqlschema.OperationStateSucceeded:
-		r.Outcome, r.Stage = fleet.Done, "upgrade_finished"
-		r.Description = "has " + wanted(t).String()
-	case gqlschema.OperationStateFailed:
-		r.Outcome, r.Reason = fleet.Refused, reason(op)
-		r.Description = r.Reason
-	case gqlschema.OperationStatePending, gqlschema.OperationStateInProgress:
-		r.Outcome, r.After = fleet.Again, e.checkEvery
-	default:
-		// A state of a newer Provisioner says nothing about the end.
-		r.Outcome, r.After = fleet.Again, e.checkEvery
-	}
-	return r
-}
-
-// reason says why the Provisioner's operation failed.
-func reason(op *Operation) string {
-	text := op.Message
-	if e := op.LastError; e != nil && e.ErrMessage != "" {
-		text = e.ErrMessage
-		if e.Reason != "" || e.Component != "" {
-			text = fmt.Sprintf("%s (reason %s, component %s)", e.ErrMessage, orDash(e.Reason), orDash(e.Component))
-		}
-	}
-	if text == "" {
-		text = "no reason is given"
-	}
-	return fleet.Line("the Provisioner's operation failed: " + text)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-func (e *Executor) status(ctx context.Context, t fleet.Task) (*Status, error) {
-	answer, err := RuntimeStatus(ctx, e.graphql(t), t.RuntimeID)
+// forgotten judges an operation that the Provisioner does not know any more: with its runtime, or alone. It is never started again.
+func (e *Executor) forgotten(ctx context.Context, t fleet.Task, m memo) (fleet.Result, error) {
+	r, _, err := e.look(ctx, t, memo{Watched: m.Watched, Before: m.Before})
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	if answer.RuntimeStatus == nil {
-		return nil, errNoRuntime
+	if r.Outcome == fleet.NeedsStart {
+		r = refused("the Provisioner does not know the operation any more that it had begun, and the runtime does not have " + wanted(t).String())
 	}
-	return answer.RuntimeStatus, nil
+	r.Sent = true
+	return r, nil
 }
-
-var errNoRuntime = errors.New("the Provisioner does not know the runtime")
 
 // graphql returns a client that speaks for the runtime's account.
 func (e *Executor) graphql(t fleet.Task) graphql.Client {

@@ -2,7 +2,6 @@ package provisioner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/Khan/genqlient/graphql"
@@ -33,10 +32,13 @@ func wanted(t fleet.Task) target {
 // String says what is wanted.
 func (w target) String() string {
 	s := "version " + w.version
+	if w.version == "" {
+		s = "the version that it has"
+	}
 	if w.machineImage != "" || w.machineImageVersion != "" {
 		s += fmt.Sprintf(" and machine image %s %s", w.machineImage, w.machineImageVersion)
 	}
-	return s
+	return fleet.Line(s)
 }
 
 // kind is what differs between upgrades of Kyma and of clusters.
@@ -46,27 +48,12 @@ type kind interface {
 	validate(p orchestration.Parameters) error
 	// has reports whether the stored configuration is the wanted one. The Provisioner stores it when it takes the upgrade on.
 	has(s *Status, w target) bool
-	start(ctx context.Context, c graphql.Client, t fleet.Task, s *Status, w target) (*Operation, sentConfig, error)
-}
-
-// sentConfig is the configuration that was sent.
-type sentConfig struct{ kyma, cluster any }
-
-func (s sentConfig) into(r *fleet.Result) {
-	if s.kyma != nil {
-		r.KymaConfig = marshal(s.kyma)
-	}
-	if s.cluster != nil {
-		r.ClusterConfig = marshal(s.cluster)
-	}
-}
-
-func marshal(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // the generated types hold texts, numbers and flags only
-	}
-	return b
+	// refuses says why the runtime cannot be upgraded this way, or nothing.
+	refuses(s *Status) string
+	// describe puts the configuration into the result: as it is sent, or as it was found.
+	describe(r *fleet.Result, s *Status, w target)
+	// start asks for the upgrade and returns the operation, which may be null.
+	start(ctx context.Context, c graphql.Client, t fleet.Task, s *Status, w target) (*Operation, error)
 }
 
 type kymaKind struct{}
@@ -84,26 +71,39 @@ func (kymaKind) has(s *Status, w target) bool {
 	return s.RuntimeConfiguration != nil && s.RuntimeConfiguration.KymaConfig != nil && s.RuntimeConfiguration.KymaConfig.Version == w.version
 }
 
-func (kymaKind) start(ctx context.Context, c graphql.Client, t fleet.Task, s *Status, w target) (*Operation, sentConfig, error) {
-	config := kymaConfig(s, w)
+func (kymaKind) refuses(s *Status) string {
+	if s.RuntimeConfiguration == nil || s.RuntimeConfiguration.KymaConfig == nil {
+		// upgradeRuntime takes the whole configuration, and one without components would uninstall whatever there is.
+		return "the Provisioner has no configuration of Kyma for the runtime, so there is nothing that it could upgrade"
+	}
+	return ""
+}
+
+func (kymaKind) describe(r *fleet.Result, s *Status, w target) {
+	if s.RuntimeConfiguration != nil && s.RuntimeConfiguration.KymaConfig != nil {
+		r.KymaConfig = marshal(withoutSecrets(kymaConfig(s.RuntimeConfiguration.KymaConfig, w)))
+	}
+}
+
+func (kymaKind) start(ctx context.Context, c graphql.Client, t fleet.Task, s *Status, w target) (*Operation, error) {
+	config := kymaConfig(s.RuntimeConfiguration.KymaConfig, w)
 	answer, err := UpgradeRuntime(ctx, c, t.RuntimeID, gqlschema.UpgradeRuntimeInput{KymaConfig: config})
 	if err != nil {
-		return nil, sentConfig{}, err
+		return nil, err
 	}
-	return answer.UpgradeRuntime, sentConfig{kyma: config}, nil
+	return answer.UpgradeRuntime, nil
 }
 
 // kymaConfig is the configuration that the runtime has, with the wanted version: upgradeRuntime replaces it as a whole, so what was left out
 // would be uninstalled.
-func kymaConfig(s *Status, w target) *gqlschema.KymaConfigInput {
-	config := &gqlschema.KymaConfigInput{Version: w.version, Components: []*gqlschema.ComponentConfigurationInput{}}
-	if s.RuntimeConfiguration == nil || s.RuntimeConfiguration.KymaConfig == nil {
-		return config
+func kymaConfig(have *KymaConfig, w target) *gqlschema.KymaConfigInput {
+	config := &gqlschema.KymaConfigInput{
+		Version: w.version, Profile: have.Profile, Configuration: entries(have.Configuration), Components: []*gqlschema.ComponentConfigurationInput{},
 	}
-	have := s.RuntimeConfiguration.KymaConfig
-	config.Profile = have.Profile
-	config.Configuration = entries(have.Configuration)
 	for _, c := range have.Components {
+		if c == nil {
+			continue
+		}
 		config.Components = append(config.Components, &gqlschema.ComponentConfigurationInput{
 			Component: c.Component, Namespace: c.Namespace, SourceURL: c.SourceURL, Configuration: entries(c.Configuration),
 		})
@@ -111,12 +111,30 @@ func kymaConfig(s *Status, w target) *gqlschema.KymaConfigInput {
 	return config
 }
 
-func entries(have []Entry) []*gqlschema.ConfigEntryInput {
+func entries(have []*Entry) []*gqlschema.ConfigEntryInput {
 	var list []*gqlschema.ConfigEntryInput
 	for _, e := range have {
-		list = append(list, &gqlschema.ConfigEntryInput{Key: e.Key, Value: e.Value, Secret: e.Secret})
+		if e != nil {
+			list = append(list, &gqlschema.ConfigEntryInput{Key: e.Key, Value: e.Value, Secret: e.Secret})
+		}
 	}
 	return list
+}
+
+// withoutSecrets empties the values that must not be shown, in place.
+func withoutSecrets(config *gqlschema.KymaConfigInput) *gqlschema.KymaConfigInput {
+	empty := func(list []*gqlschema.ConfigEntryInput) {
+		for _, e := range list {
+			if e.Secret != nil && *e.Secret {
+				e.Value = ""
+			}
+		}
+	}
+	empty(config.Configuration)
+	for _, c := range config.Components {
+		empty(c.Configuration)
+	}
+	return config
 }
 
 type shootKind struct{}
@@ -124,8 +142,7 @@ type shootKind struct{}
 func (shootKind) operation() gqlschema.OperationType { return gqlschema.OperationTypeUpgradeShoot }
 
 func (shootKind) validate(p orchestration.Parameters) error {
-	w := wanted(fleet.Task{Parameters: p})
-	if w == (target{}) {
+	if wanted(fleet.Task{Parameters: p}) == (target{}) {
 		return fleet.Invalidf("version", "is missing; the Provisioner needs a Kubernetes version or a machine image to upgrade to")
 	}
 	return nil
@@ -140,22 +157,29 @@ func (shootKind) has(s *Status, w target) bool {
 	return same(w.version, have.KubernetesVersion) && same(w.machineImage, have.MachineImage) && same(w.machineImageVersion, have.MachineImageVersion)
 }
 
-func (shootKind) start(ctx context.Context, c graphql.Client, t fleet.Task, _ *Status, w target) (*Operation, sentConfig, error) {
-	config := &gqlschema.GardenerUpgradeInput{
-		KubernetesVersion:   optional(w.version),
-		MachineImage:        optional(w.machineImage),
-		MachineImageVersion: optional(w.machineImageVersion),
-	}
-	answer, err := UpgradeShoot(ctx, c, t.RuntimeID, gqlschema.UpgradeShootInput{GardenerConfig: config})
-	if err != nil {
-		return nil, sentConfig{}, err
-	}
-	return answer.UpgradeShoot, sentConfig{cluster: config}, nil
+func (shootKind) refuses(*Status) string { return "" }
+
+func (shootKind) describe(r *fleet.Result, _ *Status, w target) {
+	r.ClusterConfig = marshal(upgradeInput(w))
 }
 
-func optional(s string) *string {
-	if s == "" {
-		return nil
+func (shootKind) start(ctx context.Context, c graphql.Client, t fleet.Task, _ *Status, w target) (*Operation, error) {
+	answer, err := UpgradeShoot(ctx, c, t.RuntimeID, gqlschema.UpgradeShootInput{GardenerConfig: upgradeInput(w)})
+	if err != nil {
+		return nil, err
 	}
-	return &s
+	return answer.UpgradeShoot, nil
+}
+
+// upgradeInput holds the wanted fields only: the Provisioner leaves the others as they are.
+func upgradeInput(w target) *gqlschema.GardenerUpgradeInput {
+	optional := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	return &gqlschema.GardenerUpgradeInput{
+		KubernetesVersion: optional(w.version), MachineImage: optional(w.machineImage), MachineImageVersion: optional(w.machineImageVersion),
+	}
 }
