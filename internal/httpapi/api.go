@@ -69,7 +69,7 @@ func (a *api) router() http.Handler {
 func (a *api) serve(route route) http.Handler {
 	handle := func(w http.ResponseWriter, r *http.Request) error {
 		trace := traceOf(r.Context())
-		trace.route = route.pattern
+		trace.route, trace.quiet = route.pattern, route.unlimited
 		c := &call{w: w, r: r}
 		if route.role != RoleNone {
 			who, err := a.Authenticator.Authenticate(r)

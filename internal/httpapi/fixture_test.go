@@ -31,7 +31,7 @@ func clock() time.Time { return noon }
 
 // fixture is an API over a real store and the commands of the real engine. Nothing is carried out: the queue keeps no jobs.
 type fixture struct {
-	t       *testing.T
+	t       testing.TB
 	store   *store.Store
 	handler http.Handler
 	// commands are the engine's.
@@ -60,7 +60,7 @@ func (b *logBuffer) String() string {
 }
 
 // newFixture makes an API in which clusters can be upgraded to anything, and Kyma too, without a default version.
-func newFixture(t *testing.T, change ...func(*httpapi.Options)) *fixture {
+func newFixture(t testing.TB, change ...func(*httpapi.Options)) *fixture {
 	t.Helper()
 	s, err := store.OpenSQLite(t.Context(), store.SQLiteOptions{Dir: t.TempDir(), Clock: clock})
 	require.NoError(t, err)
@@ -139,14 +139,14 @@ func (f *fixture) post(path, body string, headers ...string) reply {
 }
 
 // read decodes an answer of status 200.
-func read[T any](t *testing.T, r reply) T {
+func read[T any](t testing.TB, r reply) T {
 	t.Helper()
 	require.Equal(t, http.StatusOK, r.status, r.text)
 	require.Equal(t, "application/json", r.header.Get("Content-Type"))
 	return decode[T](t, r)
 }
 
-func decode[T any](t *testing.T, r reply) T {
+func decode[T any](t testing.TB, r reply) T {
 	t.Helper()
 	var out T
 	decoder := json.NewDecoder(strings.NewReader(r.text))

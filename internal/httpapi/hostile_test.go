@@ -63,6 +63,19 @@ func TestHostileBodiesAreRefusedByEveryRoute(t *testing.T) {
 	require.Equal(t, 1, f.orchestrations())
 }
 
+func TestTheLargestBodyIsRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	body := `{"targets":{"include":[{"target":"all"}]}}`
+	body += strings.Repeat(" ", 1<<20-len(body))
+	require.Equal(t, http.StatusAccepted, f.post("/upgrade/cluster", body).status)
+	problem(t, f.post("/upgrade/cluster", body+" "), http.StatusRequestEntityTooLarge, "")
+	more := page(t, document("rt-1", "c-1"))
+	more += strings.Repeat(" ", 8<<20-len(more))
+	require.Equal(t, http.StatusOK, f.post("/runtimes/import", more).status)
+	problem(t, f.post("/runtimes/import", more+" "), http.StatusRequestEntityTooLarge, "")
+}
+
 type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
@@ -206,6 +219,22 @@ func FuzzUpgrade(f *testing.F) {
 			require.GreaterOrEqual(t, request.Parameters.Strategy.Parallel.Workers, 1)
 			require.Len(t, request.BodyHash, 64)
 		}
+	})
+}
+
+// FuzzQuery feeds queries to the list of runtimes. Whatever comes, the answer is 200 or 400.
+func FuzzQuery(f *testing.F) {
+	for _, seed := range []string{
+		"", "page=1&page_size=2", "state=all&shoot=c-1&shoot=c-2", "op_detail=last&kyma_config=true&expired=false", "state=%00", "shoot=%ff", "page=9999999999", "a=b;c=d",
+		"region='--&plan=\\&account=?&subaccount=%25&instance_id=_&runtime_id=*", "%", "page", "=&=", "state=SUSPENDED&state=failed",
+	} {
+		f.Add(seed)
+	}
+	api := newFixture(f)
+	f.Fuzz(func(t *testing.T, query string) {
+		r := request(http.MethodGet, "/runtimes", nil)
+		r.URL.RawQuery = query
+		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest}, api.send(r).status)
 	})
 }
 
