@@ -25,9 +25,16 @@ func PartialSource(source string) bool {
 // source whose document it is.
 //
 // A whole document takes the place of the known one. A partial one does so too where the known one is of the same source; into a document of
-// another source it puts the fields that it has and leaves the others as they are.
+// another source it puts the fields that it has and leaves the others as they are. Configurations that a document does not have stay in any case: lists of
+// runtimes hold them only for those who ask for them.
 func MergeDocument(known *Runtime, source string, doc runtime.RuntimeDTO) (runtime.RuntimeDTO, string) {
 	if !PartialSource(source) || known.Source == source {
+		if doc.KymaConfig == nil {
+			doc.KymaConfig = known.DTO.KymaConfig
+		}
+		if doc.ClusterConfig == nil {
+			doc.ClusterConfig = known.DTO.ClusterConfig
+		}
 		return doc, source
 	}
 	merged := known.DTO
