@@ -22,8 +22,14 @@ import (
 func NewRoot(c *console.Console) *cobra.Command {
 	var tokenFile string
 	root := &cobra.Command{
-		Use:           "swell",
-		Short:         "Upgrade fleets of managed Kyma runtimes",
+		Use:   "swell",
+		Short: "Upgrade fleets of managed Kyma runtimes",
+		Long: `Upgrade fleets of managed Kyma runtimes: which ones, to which version, when, and how many at once.
+
+See also: swell help exit-codes, swell help output, swell help environment, swell help targets.`,
+		Example: `  swell upgrade cluster --target 'region=^eu-' --version 1.34.7 --parallel-workers 20 --wait
+  swell orchestrations
+  swell runtimes --state failed`,
 		Version:       app.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -41,6 +47,7 @@ func NewRoot(c *console.Console) *cobra.Command {
 	flags.StringVar(&c.URL, "url", "", "address of the server [$SWELL_URL] (default "+console.DefaultURL+")")
 	flags.StringVar(&tokenFile, "token-file", "", "file that holds the bearer token; $SWELL_TOKEN holds the token itself")
 	root.AddCommand(upgrade.NewCommand(c), orchestrations.NewCommand(c), runtimes.NewCommand(c), serve.NewCommand(c))
+	root.AddCommand(topics()...)
 	return root
 }
 

@@ -16,8 +16,8 @@ type Column struct {
 	Right bool
 	// Shrink is the number of columns down to which the cells may be cut on a narrow terminal; 0 means that they are never cut.
 	Shrink int
-	// Drop is true for a column that a narrow terminal may leave out altogether.
-	Drop bool
+	// Drop tells in which order a narrow terminal leaves columns out: the highest number first, before anything is cut; 0 means never.
+	Drop int
 }
 
 // gap stands between two columns.
@@ -45,6 +45,17 @@ func (t *Table) Row(cells ...string) {
 		}
 	}
 	t.rows = append(t.rows, row)
+}
+
+// Continue adds a row that belongs to the one before: on a terminal its first cells are not repeated.
+func (t *Table) Continue(repeated int, cells ...string) {
+	t.Row(cells...)
+	if t.console.IsTerminal() {
+		row := t.rows[len(t.rows)-1]
+		for i := range min(repeated, len(row)) {
+			row[i] = ""
+		}
+	}
 }
 
 // Print writes the table.
@@ -104,10 +115,7 @@ func (t *Table) fit(width int) []int {
 		if over <= 0 {
 			return widths
 		}
-		if t.shrink(widths, over) {
-			continue
-		}
-		if !t.drop(widths) {
+		if !t.drop(widths) && !t.shrink(widths, over) {
 			return widths
 		}
 	}
@@ -138,15 +146,19 @@ func (t *Table) shrink(widths []int, over int) bool {
 	return true
 }
 
-// drop leaves the last column out that may be.
+// drop leaves the column out that is missed least.
 func (t *Table) drop(widths []int) bool {
-	for i := len(t.columns) - 1; i >= 0; i-- {
-		if t.columns[i].Drop && widths[i] > 0 {
-			widths[i] = 0
-			return true
+	least := -1
+	for i, c := range t.columns {
+		if c.Drop > 0 && widths[i] > 0 && (least < 0 || c.Drop > t.columns[least].Drop) {
+			least = i
 		}
 	}
-	return false
+	if least < 0 {
+		return false
+	}
+	widths[least] = 0
+	return true
 }
 
 // Details are lines of a name and a value, as for a single record.

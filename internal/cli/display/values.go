@@ -73,17 +73,21 @@ func (c Clock) Window(begin, end time.Time) string {
 	}
 }
 
-// Duration returns a span in its two largest units, as in 45s, 3m20s, 2h5m, 3d4h.
+const day = 24 * time.Hour
+
+// Duration returns a span in its two largest units, as in 45s, 3m20s, 2h5m, 3d4h; from ten days on in days.
 func Duration(d time.Duration) string {
 	switch d = max(0, d).Round(time.Second); {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", d/time.Second)
 	case d < time.Hour:
 		return pair(int(d/time.Minute), "m", int(d%time.Minute/time.Second), "s")
-	case d < 24*time.Hour:
+	case d < day:
 		return pair(int(d/time.Hour), "h", int(d%time.Hour/time.Minute), "m")
+	case d < 10*day:
+		return pair(int(d/day), "d", int(d%day/time.Hour), "h")
 	default:
-		return pair(int(d/(24*time.Hour)), "d", int(d%(24*time.Hour)/time.Hour), "h")
+		return strconv.Itoa(int(d/day)) + "d"
 	}
 }
 

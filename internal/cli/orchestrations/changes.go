@@ -50,11 +50,6 @@ func (c *call) canceled(err error) error {
 
 // retry tries operations again.
 func (c *call) retry() error {
-	for _, id := range c.operations {
-		if strings.TrimSpace(id) == "" {
-			return console.Usagef("--%s is empty", operationFlag)
-		}
-	}
 	result, err := console.Call(c.console, func() (orchestration.RetryResponse, error) {
 		return c.console.Orchestrations(c.ctx).RetryOrchestration(c.id, c.operations, c.now)
 	})

@@ -47,8 +47,8 @@ func (c *call) list() error {
 		return c.console.PrintJSON(list)
 	}
 	table := display.NewTable(c.console,
-		display.Column{Title: "ID"}, display.Column{Title: "TYPE", Drop: true}, display.Column{Title: "CREATED"}, display.Column{Title: "STATE"},
-		display.Column{Title: "VERSION", Drop: true, Shrink: 7}, display.Column{Title: "DONE", Right: true}, display.Column{Title: "DESCRIPTION", Shrink: 12, Drop: true})
+		display.Column{Title: "ID"}, display.Column{Title: "TYPE", Drop: 2}, display.Column{Title: "CREATED", Drop: 1}, display.Column{Title: "STATE"},
+		display.Column{Title: "VERSION", Shrink: 7}, display.Column{Title: "DONE", Right: true}, display.Column{Title: "DESCRIPTION", Drop: 3})
 	clock := c.clock()
 	for _, o := range list.Data {
 		table.Row(o.OrchestrationID, string(o.Type), clock.Relative(o.CreatedAt), o.State, version(o), done(o.OperationStats), o.Description)

@@ -32,9 +32,9 @@ func (c *call) listOperations() error {
 		return c.console.PrintJSON(list)
 	}
 	table := display.NewTable(c.console,
-		display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"}, display.Column{Title: "PLAN", Drop: true},
-		display.Column{Title: "WINDOW", Drop: true}, display.Column{Title: "DESCRIPTION", Shrink: 16},
-		display.Column{Title: "STARTED", Drop: true}, display.Column{Title: "TOOK", Right: true, Drop: true}, display.Column{Title: "OPERATION ID", Drop: true})
+		display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"}, display.Column{Title: "PLAN", Drop: 3},
+		display.Column{Title: "WINDOW", Drop: 2}, display.Column{Title: "DESCRIPTION", Shrink: 16},
+		display.Column{Title: "STARTED", Drop: 4}, display.Column{Title: "TOOK", Right: true, Drop: 1}, display.Column{Title: "OPERATION ID", Drop: 5})
 	clock := c.clock()
 	for _, op := range list.Data {
 		table.Row(op.ShootName, op.State, op.ServicePlanName, clock.Window(op.MaintenanceWindowBegin, op.MaintenanceWindowEnd), describe(op, clock),
@@ -135,7 +135,7 @@ func (c *call) listLeftOut() error {
 	}
 	table := display.NewTable(c.console,
 		display.Column{Title: "SHOOT"}, display.Column{Title: "REASON"}, display.Column{Title: "DESCRIPTION", Shrink: 20},
-		display.Column{Title: "RUNTIME ID", Drop: true})
+		display.Column{Title: "RUNTIME ID", Drop: 1})
 	for _, row := range list.Data {
 		table.Row(row.ShootName, string(row.Reason), row.Description, row.RuntimeID)
 	}

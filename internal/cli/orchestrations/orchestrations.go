@@ -100,10 +100,10 @@ The exit code of watch and --wait: 0 succeeded, 1 failed, 3 canceled, 130 interr
 		Args: cobra.MaximumNArgs(3),
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.states, stateFlag, nil, "only these states: pending, in progress, canceling, canceled, succeeded, failed")
+	console.ListFlag(flags, &o.states, stateFlag, "", "only these states: pending, in progress, canceling, canceled, succeeded, failed")
 	flags.IntVar(&o.page, pageFlag, 0, "only this page, from 1 on")
 	flags.IntVar(&o.pageSize, pageSizeFlag, 0, "rows of a page")
-	flags.StringSliceVar(&o.operations, operationFlag, nil, "ID of an operation to retry or show; may be repeated for retry")
+	console.ListFlag(flags, &o.operations, operationFlag, "", "ID of an operation to retry or show; may be repeated for retry")
 	flags.BoolVar(&o.now, nowFlag, false, "retry without waiting for the maintenance windows")
 	flags.BoolVarP(&o.yes, yesFlag, "y", false, "do not ask before canceling; needed where there is no terminal to ask at")
 	flags.BoolVarP(&o.wait, waitFlag, "w", false, "after cancel or retry, show the progress until the orchestration has ended")

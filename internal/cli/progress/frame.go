@@ -241,7 +241,7 @@ func (p *picture) counts() line {
 	var l line
 	for _, state := range states {
 		n := p.count(state)
-		if n == 0 && (state == orchestration.Canceled || state == orchestration.Failed) {
+		if n == 0 && (p.ended() || state == orchestration.Canceled || state == orchestration.Failed) {
 			continue
 		}
 		if len(l.pieces) > 0 {

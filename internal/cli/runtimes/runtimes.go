@@ -4,6 +4,7 @@ package runtimes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,14 +41,14 @@ Suspended and deprovisioned runtimes are listed only when --state asks for them.
 	}
 	flags := cmd.Flags()
 	p := &o.params
-	flags.StringSliceVarP(&p.GlobalAccountIDs, "account", "g", nil, "global account ID")
-	flags.StringSliceVarP(&p.SubAccountIDs, "subaccount", "s", nil, "sub-account ID")
-	flags.StringSliceVar(&p.InstanceIDs, "instance-id", nil, "instance ID")
-	flags.StringSliceVarP(&p.RuntimeIDs, "runtime-id", "r", nil, "runtime ID")
-	flags.StringSliceVar(&p.Regions, "region", nil, "region of the provider")
-	flags.StringSliceVarP(&p.Shoots, "shoot", "c", nil, "name of the Shoot")
-	flags.StringSliceVarP(&p.Plans, "plan", "p", nil, "name of the service plan")
-	flags.StringSliceVar(&o.states, "state", nil, "state, or all: "+strings.Join(stateWords, ", "))
+	console.ListFlag(flags, &p.GlobalAccountIDs, "account", "g", "global account ID")
+	console.ListFlag(flags, &p.SubAccountIDs, "subaccount", "s", "sub-account ID")
+	console.ListFlag(flags, &p.InstanceIDs, "instance-id", "", "instance ID")
+	console.ListFlag(flags, &p.RuntimeIDs, "runtime-id", "r", "runtime ID")
+	console.ListFlag(flags, &p.Regions, "region", "", "region of the provider")
+	console.ListFlag(flags, &p.Shoots, "shoot", "c", "name of the Shoot")
+	console.ListFlag(flags, &p.Plans, "plan", "p", "name of the service plan")
+	console.ListFlag(flags, &o.states, "state", "", "state, or all: "+strings.Join(stateWords, ", "))
 	flags.BoolVar(&p.Expired, "expired", false, "expired runtimes only")
 	flags.StringVar(&o.operations, "ops", "last", "operations that are shown of each runtime: last or all")
 	flags.BoolVar(&p.KymaConfig, "kyma-config", false, "add the Kyma configuration (with -o json)")
@@ -92,24 +93,22 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 
 func (o *options) print(c *console.Console, page runtime.RuntimesPage) error {
 	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
-	columns := []display.Column{
-		{Title: "SHOOT"}, {Title: "STATE"}, {Title: "PLAN", Shrink: 6}, {Title: "REGION", Shrink: 8, Drop: true},
-		{Title: "ACCOUNT", Shrink: 8, Drop: true}, {Title: "SUBACCOUNT", Shrink: 10, Drop: true},
-		{Title: "RUNTIME ID", Shrink: 12, Drop: true}, {Title: "CREATED", Drop: true},
-		{Title: "OPERATION", Shrink: 9}, {Title: "OPERATION STATE", Shrink: 9}, {Title: "WHEN"},
-	}
-	table := display.NewTable(c, columns...)
+	table := display.NewTable(c,
+		display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"}, display.Column{Title: "PLAN"}, display.Column{Title: "REGION", Drop: 1},
+		display.Column{Title: "ACCOUNT", Drop: 3}, display.Column{Title: "SUBACCOUNT", Drop: 4}, display.Column{Title: "RUNTIME ID", Drop: 5},
+		display.Column{Title: "CREATED", Drop: 2}, display.Column{Title: "OPERATION", Shrink: 9}, display.Column{Title: "RESULT"}, display.Column{Title: "WHEN"})
 	for _, rt := range page.Data {
+		own := []string{
+			rt.ShootName, string(rt.Status.State), rt.ServicePlanName, rt.ProviderRegion, rt.GlobalAccountID, rt.SubAccountID, rt.RuntimeID,
+			clock.Relative(rt.Status.CreatedAt),
+		}
 		for i, op := range operationsOf(rt, o.params.OperationDetail) {
-			cells := []string{
-				rt.ShootName, string(rt.Status.State), rt.ServicePlanName, rt.ProviderRegion, rt.GlobalAccountID, rt.SubAccountID, rt.RuntimeID,
-				clock.Relative(rt.Status.CreatedAt),
+			cells := append(slices.Clone(own), string(op.Type), op.State, clock.Relative(op.CreatedAt))
+			if i == 0 {
+				table.Row(cells...)
+			} else {
+				table.Continue(len(own), cells...)
 			}
-			if i > 0 && c.IsTerminal() {
-				// The runtime's own cells are told once.
-				cells = []string{" ↳ ", "", "", "", "", "", "", ""}
-			}
-			table.Row(append(cells, string(op.Type), op.State, clock.Relative(op.CreatedAt))...)
 		}
 	}
 	if err := table.Print(); err != nil {
