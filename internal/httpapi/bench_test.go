@@ -44,6 +44,7 @@ func addMany(f *fixture, runtimes int) {
 
 // measure times one request after another and reports the median and the 99th percentile in milliseconds.
 func measure(b *testing.B, f *fixture, path string) {
+	b.Helper()
 	b.Run(path, func(b *testing.B) {
 		times := make([]time.Duration, 0, b.N)
 		for b.Loop() {

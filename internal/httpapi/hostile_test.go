@@ -112,7 +112,7 @@ func TestAThousandRequestsAtOnce(t *testing.T) {
 func (f *fixture) serve(change func(*http.Server)) string {
 	f.t.Helper()
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = httpapi.NewServer(f.handler, discard)
+	server.Config = httpapi.NewServer(f.handler, discard, httpapi.DefaultTimeout)
 	change(server.Config)
 	server.Start()
 	f.t.Cleanup(server.Close)
