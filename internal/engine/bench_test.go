@@ -20,89 +20,93 @@ func production(o *engine.Options) {
 	o.Executors = map[orchestration.Type]engine.ExecutorBinding{clusterType: {Backend: fleet.BackendGardener, Executor: noop.Executor{}}}
 }
 
-func onBothStores(b *testing.B, runtimes int, run func(b *testing.B, s *site)) {
-	b.Run("sqlite", func(b *testing.B) { run(b, newSite(b, runtimes)) })
-	b.Run("postgres", func(b *testing.B) { run(b, newPostgresSite(b, runtimes)) })
-}
-
 // BenchmarkEngine measures operations per second from the request to the end of the orchestration, with an executor that does nothing.
 func BenchmarkEngine(b *testing.B) {
 	const operations = 5000
-	onBothStores(b, operations, func(b *testing.B, s *site) {
-		p := s.start(b, production, func(o *engine.Options) {
-			if s.url != "" {
-				o.Limits.Lanes = 4
+	for name, open := range stores {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, operations)
+			p := s.start(b, production, func(o *engine.Options) {
+				if s.url != "" {
+					o.Limits.Lanes = 4
+				}
+			})
+			for b.Loop() {
+				begin := time.Now()
+				id := p.create(b, request(1000, orchestration.Immediate))
+				s.waitFor(b, id, inState(fleet.Succeeded))
+				b.ReportMetric(operations/time.Since(begin).Seconds(), "operations/s")
 			}
 		})
-		for b.Loop() {
-			begin := time.Now()
-			id := p.create(b, request(1000, orchestration.Immediate))
-			s.waitFor(b, id, inState(fleet.Succeeded))
-			b.ReportMetric(operations/time.Since(begin).Seconds(), "operations/s")
-		}
-	})
+	}
 }
 
 // BenchmarkCreate measures the time from the request until an orchestration of 100,000 operations is in progress, and the memory of the process then.
 func BenchmarkCreate(b *testing.B) {
-	onBothStores(b, 100_000, func(b *testing.B, s *site) {
-		p := s.start(b, production)
-		for b.Loop() {
-			id := p.create(b, request(1, orchestration.Immediate))
-			s.waitFor(b, id, func(o fleet.Orchestration) bool { return o.State == fleet.InProgress })
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			b.ReportMetric(float64(m.Sys)/1e6, "MB-process")
-			b.StopTimer()
-			_, err := p.CancelOrchestration(b.Context(), someone, id)
-			require.NoError(b, err)
-			s.waitFor(b, id, inState(fleet.Canceled))
-			b.StartTimer()
-		}
-	})
+	for name, open := range stores {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, 100_000)
+			p := s.start(b, production)
+			for b.Loop() {
+				id := p.create(b, request(1, orchestration.Immediate))
+				s.waitFor(b, id, func(o fleet.Orchestration) bool { return o.State == fleet.InProgress })
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				b.ReportMetric(float64(m.Sys)/1e6, "MB-process")
+				b.StopTimer()
+				_, err := p.CancelOrchestration(b.Context(), someone, id)
+				require.NoError(b, err)
+				s.waitFor(b, id, inState(fleet.Canceled))
+				b.StartTimer()
+			}
+		})
+	}
 }
 
 // BenchmarkResume measures the time from the start of a server until it has looked at each of 5,000 operations that an earlier one left in
 // progress.
 func BenchmarkResume(b *testing.B) {
 	const operations = 5000
-	onBothStores(b, operations, func(b *testing.B, s *site) {
-		s.fake.Checks, s.fake.After = 1<<30, time.Hour
-		withFake := func(o *engine.Options) {
-			fake := o.Executors
-			production(o)
-			o.Executors, o.Limits.MaxWorkers = fake, operations
-			o.Exclusive = true
-		}
-		first := s.start(b, withFake)
-		id := first.create(b, request(operations, orchestration.Immediate))
-		require.Eventually(b, func() bool { return len(s.fake.Accepted()) == operations }, 2*time.Minute, 50*time.Millisecond)
-		first.end(b)
-		for b.Loop() {
-			b.StopTimer()
-			// As a process leaves them that was killed in the middle of its steps.
-			s.update(b, func(ctx context.Context, tx fleet.Tx) error {
-				ops, err := tx.Operations(ctx, s.operationIDs(b, id))
-				if err != nil {
+	for name, open := range stores {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, operations)
+			s.fake.Checks, s.fake.After = 1<<30, time.Hour
+			withFake := func(o *engine.Options) {
+				fake := o.Executors
+				production(o)
+				o.Executors, o.Limits.MaxWorkers = fake, operations
+				o.Exclusive = true
+			}
+			first := s.start(b, withFake)
+			id := first.create(b, request(operations, orchestration.Immediate))
+			require.Eventually(b, func() bool { return len(s.fake.Accepted()) == operations }, 2*time.Minute, 50*time.Millisecond)
+			first.end(b)
+			for b.Loop() {
+				b.StopTimer()
+				// As a process leaves them that was killed in the middle of its steps.
+				s.update(b, func(ctx context.Context, tx fleet.Tx) error {
+					ops, err := tx.Operations(ctx, s.operationIDs(b, id))
+					if err != nil {
+						return err
+					}
+					changes := make([]fleet.OperationChange, 0, len(ops))
+					for _, op := range ops {
+						op.JobID, op.LeaseUntil = 0, tx.Now().Add(time.Hour)
+						changes = append(changes, fleet.OperationChange{Operation: op, IfFence: op.Fence})
+					}
+					_, err = tx.SaveOperations(ctx, changes)
 					return err
-				}
-				changes := make([]fleet.OperationChange, 0, len(ops))
-				for _, op := range ops {
-					op.JobID, op.LeaseUntil = 0, tx.Now().Add(time.Hour)
-					changes = append(changes, fleet.OperationChange{Operation: op, IfFence: op.Fence})
-				}
-				_, err = tx.SaveOperations(ctx, changes)
-				return err
-			})
-			seen := len(s.fake.Calls())
-			b.StartTimer()
-			p := s.start(b, withFake)
-			require.Eventually(b, func() bool { return len(s.fake.Calls()) >= seen+operations }, time.Minute, 5*time.Millisecond)
-			b.StopTimer()
-			p.end(b)
-			b.StartTimer()
-		}
-	})
+				})
+				seen := len(s.fake.Calls())
+				b.StartTimer()
+				p := s.start(b, withFake)
+				require.Eventually(b, func() bool { return len(s.fake.Calls()) >= seen+operations }, time.Minute, 5*time.Millisecond)
+				b.StopTimer()
+				p.end(b)
+				b.StartTimer()
+			}
+		})
+	}
 }
 
 func (s *site) operationIDs(t testing.TB, id string) []string {

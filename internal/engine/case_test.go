@@ -45,39 +45,43 @@ func (s *site) stored(t *testing.T, o fleet.Orchestration, ops ...fleet.Operatio
 // about it; what had ended stays as it is, and an orchestration that had not begun begins.
 func TestCase_RS1(t *testing.T) {
 	t.Parallel()
-	onBoth(t, 5, func(t *testing.T, s *site) {
-		started := s.clock.Now().Add(-time.Minute)
-		s.stored(t, fleet.Orchestration{ID: "o-1", State: fleet.InProgress, Parameters: orchestration.Parameters{DryRun: false}},
-			fleet.Operation{ID: "op-1", State: fleet.Succeeded, StartedAt: started, FinishedAt: started, Attempt: 1},
-			fleet.Operation{ID: "op-2", State: fleet.InProgress, StartedAt: started, TimeLimitFrom: started, Attempt: 1, Fence: 3, LeaseUntil: started},
-			fleet.Operation{ID: "op-3", State: fleet.Pending},
-			fleet.Operation{ID: "op-4", State: fleet.Failed, StartedAt: started, FinishedAt: started, Attempt: 1},
-			fleet.Operation{ID: "op-5", State: fleet.Pending},
-		)
-		s.stored(t, fleet.Orchestration{ID: "o-2", State: fleet.Pending, Parameters: orchestration.Parameters{DryRun: true}})
-		s.stored(t, fleet.Orchestration{ID: "o-3", State: fleet.Succeeded, ResolvedAt: started, FinishedAt: started, Description: "as it was"})
-		s.start(t)
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, 5)
+			started := s.clock.Now().Add(-time.Minute)
+			s.stored(t, fleet.Orchestration{ID: "o-1", State: fleet.InProgress, Parameters: orchestration.Parameters{DryRun: false}},
+				fleet.Operation{ID: "op-1", State: fleet.Succeeded, StartedAt: started, FinishedAt: started, Attempt: 1},
+				fleet.Operation{ID: "op-2", State: fleet.InProgress, StartedAt: started, TimeLimitFrom: started, Attempt: 1, Fence: 3, LeaseUntil: started},
+				fleet.Operation{ID: "op-3", State: fleet.Pending},
+				fleet.Operation{ID: "op-4", State: fleet.Failed, StartedAt: started, FinishedAt: started, Attempt: 1},
+				fleet.Operation{ID: "op-5", State: fleet.Pending},
+			)
+			s.stored(t, fleet.Orchestration{ID: "o-2", State: fleet.Pending, Parameters: orchestration.Parameters{DryRun: true}})
+			s.stored(t, fleet.Orchestration{ID: "o-3", State: fleet.Succeeded, ResolvedAt: started, FinishedAt: started, Description: "as it was"})
+			s.start(t)
 
-		o1 := s.waitFor(t, "o-1", inState(fleet.Failed))
-		s.waitFor(t, "o-2", inState(fleet.Succeeded))
-		require.Equal(t, fleet.Counts{Succeeded: 4, Failed: 1}, o1.Counts)
+			o1 := s.waitFor(t, "o-1", inState(fleet.Failed))
+			s.waitFor(t, "o-2", inState(fleet.Succeeded))
+			require.Equal(t, fleet.Counts{Succeeded: 4, Failed: 1}, o1.Counts)
 
-		var order []string
-		for _, task := range s.fake.Accepted() {
-			require.Equal(t, "o-1", task.OrchestrationID)
-			order = append(order, task.OperationID)
-		}
-		require.Equal(t, "op-2", order[0], "what was in progress comes first: one worker")
-		require.ElementsMatch(t, []string{"op-2", "op-3", "op-5"}, order)
-		for _, call := range s.fake.Calls() {
-			require.NotEmpty(t, call.Task.OperationID)
-			require.Equal(t, call.Task.OrchestrationID == "o-2", call.Task.DryRun)
-		}
-		require.Len(t, s.operations(t, "o-2"), 5)
-		o3, err := s.store.Orchestration(t.Context(), "o-3")
-		require.NoError(t, err)
-		require.Equal(t, "as it was", o3.Description)
-	})
+			var order []string
+			for _, task := range s.fake.Accepted() {
+				require.Equal(t, "o-1", task.OrchestrationID)
+				order = append(order, task.OperationID)
+			}
+			require.Equal(t, "op-2", order[0], "what was in progress comes first: one worker")
+			require.ElementsMatch(t, []string{"op-2", "op-3", "op-5"}, order)
+			for _, call := range s.fake.Calls() {
+				require.NotEmpty(t, call.Task.OperationID)
+				require.Equal(t, call.Task.OrchestrationID == "o-2", call.Task.DryRun)
+			}
+			require.Len(t, s.operations(t, "o-2"), 5)
+			o3, err := s.store.Orchestration(t.Context(), "o-3")
+			require.NoError(t, err)
+			require.Equal(t, "as it was", o3.Description)
+		})
+	}
 }
 
 // A window that passed while the service was down moves on until its end lies ahead, however long that was, and nothing starts outside of it.
@@ -128,14 +132,18 @@ func TestCase_S3(t *testing.T) {
 	t.Parallel()
 	t.Run("a: five operations that are looked at again", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, 5, func(t *testing.T, s *site) {
-			s.fake.Checks, s.fake.After = 2, 100*time.Millisecond
-			p := s.start(t)
-			id := p.create(t, request(2, orchestration.Immediate))
-			s.waitFor(t, id, inState(fleet.Succeeded))
-			require.Equal(t, 2, s.fake.Most(id))
-			require.Equal(t, once(5), s.starts())
-		})
+		for name, open := range stores {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s := open(t, 5)
+				s.fake.Checks, s.fake.After = 2, 100*time.Millisecond
+				p := s.start(t)
+				id := p.create(t, request(2, orchestration.Immediate))
+				s.waitFor(t, id, inState(fleet.Succeeded))
+				require.Equal(t, 2, s.fake.Most(id))
+				require.Equal(t, once(5), s.starts())
+			})
+		}
 	})
 	t.Run("b: the later window does not occupy the worker", func(t *testing.T) {
 		t.Parallel()
@@ -159,44 +167,48 @@ func TestCase_S3(t *testing.T) {
 // changes nothing, and neither does one of an orchestration that has ended.
 func TestCancelLetsRunningOperationsEnd(t *testing.T) {
 	t.Parallel()
-	onBoth(t, 3, func(t *testing.T, s *site) {
-		entered, release := make(chan struct{}), make(chan struct{})
-		s.fake.Checks = 2
-		s.fake.Before = func(_ context.Context, call executortest.Call) error {
-			if call.Method == executortest.Check && string(call.Task.Memo) == `{"looks":1}` {
-				close(entered)
-				<-release
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, 3)
+			entered, release := make(chan struct{}), make(chan struct{})
+			s.fake.Checks = 2
+			s.fake.Before = func(_ context.Context, call executortest.Call) error {
+				if call.Method == executortest.Check && string(call.Task.Memo) == `{"looks":1}` {
+					close(entered)
+					<-release
+				}
+				return nil
 			}
-			return nil
-		}
-		p := s.start(t)
-		id := p.create(t, request(1, orchestration.Immediate))
-		<-entered
+			p := s.start(t)
+			id := p.create(t, request(1, orchestration.Immediate))
+			<-entered
 
-		o, err := p.CancelOrchestration(t.Context(), someone, id)
-		require.NoError(t, err)
-		require.Equal(t, fleet.Canceling, o.State)
-		again, err := p.CancelOrchestration(t.Context(), someone, id)
-		require.NoError(t, err)
-		require.Equal(t, fleet.Canceling, again.State)
-		canceled := func(op fleet.Operation) bool { return op.State == fleet.Canceled }
-		s.waitForOperation(t, id, "rt-1", canceled)
-		s.waitForOperation(t, id, "rt-2", canceled)
-		o, err = s.store.Orchestration(t.Context(), id)
-		require.NoError(t, err)
-		require.Equal(t, fleet.Canceling, o.State, "one operation is still in progress")
+			o, err := p.CancelOrchestration(t.Context(), someone, id)
+			require.NoError(t, err)
+			require.Equal(t, fleet.Canceling, o.State)
+			again, err := p.CancelOrchestration(t.Context(), someone, id)
+			require.NoError(t, err)
+			require.Equal(t, fleet.Canceling, again.State)
+			canceled := func(op fleet.Operation) bool { return op.State == fleet.Canceled }
+			s.waitForOperation(t, id, "rt-1", canceled)
+			s.waitForOperation(t, id, "rt-2", canceled)
+			o, err = s.store.Orchestration(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, fleet.Canceling, o.State, "one operation is still in progress")
 
-		close(release)
-		o = s.waitFor(t, id, inState(fleet.Canceled))
-		require.Equal(t, fleet.Counts{Succeeded: 1, Canceled: 2}, o.Counts)
-		require.Equal(t, map[string]int{"rt-0": 1}, s.starts())
-		for _, call := range s.fake.Calls() {
-			require.Equal(t, "rt-0", call.Task.RuntimeID)
-		}
-		ended, err := p.CancelOrchestration(t.Context(), someone, id)
-		require.NoError(t, err)
-		require.Equal(t, fleet.Canceled, ended.State)
-	})
+			close(release)
+			o = s.waitFor(t, id, inState(fleet.Canceled))
+			require.Equal(t, fleet.Counts{Succeeded: 1, Canceled: 2}, o.Counts)
+			require.Equal(t, map[string]int{"rt-0": 1}, s.starts())
+			for _, call := range s.fake.Calls() {
+				require.Equal(t, "rt-0", call.Task.RuntimeID)
+			}
+			ended, err := p.CancelOrchestration(t.Context(), someone, id)
+			require.NoError(t, err)
+			require.Equal(t, fleet.Canceled, ended.State)
+		})
+	}
 }
 
 // An operation in progress that has sent nothing yet when the cancel comes ends as canceled.

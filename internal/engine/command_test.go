@@ -40,12 +40,10 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"empty target":             func(req *fleet.CreateRequest) { req.Parameters.Targets.Include[0] = orchestration.RuntimeTarget{} },
 		"no targets":               func(req *fleet.CreateRequest) { req.Parameters.Targets = orchestration.TargetSpec{} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			req := request(1, orchestration.Immediate)
-			change(&req)
-			_, err := p.CreateOrchestration(t.Context(), someone, req)
-			require.ErrorIs(t, err, fleet.ErrInvalid)
-		})
+		req := request(1, orchestration.Immediate)
+		change(&req)
+		_, err := p.CreateOrchestration(t.Context(), someone, req)
+		require.ErrorIs(t, err, fleet.ErrInvalid, name)
 	}
 	s.fake.Refuses = fleet.Invalidf("version", "no CloudProfile has it")
 	_, err := p.CreateOrchestration(t.Context(), someone, request(1, orchestration.Immediate))
@@ -73,34 +71,38 @@ func TestNoWorkersMeansOne(t *testing.T) {
 // keys of his own.
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
-	onBoth(t, 1, func(t *testing.T, s *site) {
-		p := s.start(t)
-		req := request(1, orchestration.Immediate)
-		req.IdempotencyKey, req.BodyHash = "key", "one"
-		var mu sync.Mutex
-		var group sync.WaitGroup
-		ids := map[string]bool{}
-		var failures []error
-		for range 8 {
-			group.Go(func() {
-				o, err := p.CreateOrchestration(t.Context(), someone, req)
-				mu.Lock()
-				defer mu.Unlock()
-				ids[o.ID] = true
-				failures = append(failures, err)
-			})
-		}
-		group.Wait()
-		require.NoError(t, errors.Join(failures...))
-		require.Len(t, ids, 1)
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, 1)
+			p := s.start(t)
+			req := request(1, orchestration.Immediate)
+			req.IdempotencyKey, req.BodyHash = "key", "one"
+			var mu sync.Mutex
+			var group sync.WaitGroup
+			ids := map[string]bool{}
+			var failures []error
+			for range 8 {
+				group.Go(func() {
+					o, err := p.CreateOrchestration(t.Context(), someone, req)
+					mu.Lock()
+					defer mu.Unlock()
+					ids[o.ID] = true
+					failures = append(failures, err)
+				})
+			}
+			group.Wait()
+			require.NoError(t, errors.Join(failures...))
+			require.Len(t, ids, 1)
 
-		req.BodyHash = "two"
-		_, err := p.CreateOrchestration(t.Context(), someone, req)
-		require.ErrorIs(t, err, fleet.ErrConflict)
-		other, err := p.CreateOrchestration(t.Context(), fleet.Actor{User: "another"}, req)
-		require.NoError(t, err)
-		require.NotContains(t, ids, other.ID)
-	})
+			req.BodyHash = "two"
+			_, err := p.CreateOrchestration(t.Context(), someone, req)
+			require.ErrorIs(t, err, fleet.ErrConflict)
+			other, err := p.CreateOrchestration(t.Context(), fleet.Actor{User: "another"}, req)
+			require.NoError(t, err)
+			require.NotContains(t, ids, other.ID)
+		})
+	}
 }
 
 func TestUnknownOrchestrations(t *testing.T) {
@@ -152,38 +154,44 @@ func (s *site) failedPage(t *testing.T, id string) []string {
 // The orchestration tells whether its runtimes are upgraded now: for each the newest operation counts, not how many tries it took.
 func TestCase_ST3(t *testing.T) {
 	t.Parallel()
-	onBoth(t, 2, func(t *testing.T, s *site) {
-		s.failFirst()
-		p := s.start(t)
-		id := p.create(t, request(1, orchestration.Immediate))
-		s.waitFor(t, id, inState(fleet.Failed))
-		op1 := s.operations(t, id)["rt-0"].ID
-		require.Equal(t, []string{op1}, s.failedPage(t, id))
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, 2)
+			s.failFirst()
+			p := s.start(t)
+			id := p.create(t, request(1, orchestration.Immediate))
+			s.waitFor(t, id, inState(fleet.Failed))
+			op1 := s.operations(t, id)["rt-0"].ID
+			require.Equal(t, []string{op1}, s.failedPage(t, id))
 
-		fails := s.fake.Outcome
-		s.fake.Outcome = func(fleet.Task) fleet.Result { return fleet.Result{Outcome: fleet.Refused, Reason: "again no capacity"} }
-		result, err := p.RetryOrchestration(t.Context(), someone, fleet.RetryRequest{OrchestrationID: id, OperationIDs: []string{op1, "nope"}})
-		require.NoError(t, err)
-		require.Equal(t, []string{"c-0"}, result.RetryShoots)
-		require.Equal(t, []string{"nope"}, result.InvalidOperations)
-		o := s.waitFor(t, id, func(o fleet.Orchestration) bool { return o.State == fleet.Failed })
-		require.Equal(t, fleet.Counts{Succeeded: 1, Failed: 1}, o.Counts, "c: it failed again and counts once")
-		op3 := s.operations(t, id)["rt-0"]
-		require.Equal(t, op1, op3.RetryOf)
-		require.Equal(t, []string{op3.ID}, s.failedPage(t, id))
+			fails := s.fake.Outcome
+			s.fake.Outcome = func(fleet.Task) fleet.Result {
+				return fleet.Result{Outcome: fleet.Refused, Reason: "again no capacity"}
+			}
+			result, err := p.RetryOrchestration(t.Context(), someone, fleet.RetryRequest{OrchestrationID: id, OperationIDs: []string{op1, "nope"}})
+			require.NoError(t, err)
+			require.Equal(t, []string{"c-0"}, result.RetryShoots)
+			require.Equal(t, []string{"nope"}, result.InvalidOperations)
+			o := s.waitFor(t, id, func(o fleet.Orchestration) bool { return o.State == fleet.Failed })
+			require.Equal(t, fleet.Counts{Succeeded: 1, Failed: 1}, o.Counts, "c: it failed again and counts once")
+			op3 := s.operations(t, id)["rt-0"]
+			require.Equal(t, op1, op3.RetryOf)
+			require.Equal(t, []string{op3.ID}, s.failedPage(t, id))
 
-		s.fake.Outcome = fails
-		result, err = p.RetryOrchestration(t.Context(), someone, fleet.RetryRequest{OrchestrationID: id, OperationIDs: []string{op1}})
-		require.NoError(t, err)
-		require.Equal(t, []string{op1}, result.OldOperations, "it was repeated already")
-		require.Empty(t, result.RetryShoots)
-		_, err = p.RetryOrchestration(t.Context(), someone, fleet.RetryRequest{OrchestrationID: id})
-		require.NoError(t, err)
-		o = s.waitFor(t, id, inState(fleet.Succeeded))
-		require.Equal(t, fleet.Counts{Succeeded: 2}, o.Counts)
-		require.Empty(t, s.failedPage(t, id))
-		require.Equal(t, "2 runtimes: 2 succeeded", o.Description)
-	})
+			s.fake.Outcome = fails
+			result, err = p.RetryOrchestration(t.Context(), someone, fleet.RetryRequest{OrchestrationID: id, OperationIDs: []string{op1}})
+			require.NoError(t, err)
+			require.Equal(t, []string{op1}, result.OldOperations, "it was repeated already")
+			require.Empty(t, result.RetryShoots)
+			_, err = p.RetryOrchestration(t.Context(), someone, fleet.RetryRequest{OrchestrationID: id})
+			require.NoError(t, err)
+			o = s.waitFor(t, id, inState(fleet.Succeeded))
+			require.Equal(t, fleet.Counts{Succeeded: 2}, o.Counts)
+			require.Empty(t, s.failedPage(t, id))
+			require.Equal(t, "2 runtimes: 2 succeeded", o.Description)
+		})
+	}
 }
 
 // An operation whose runtime a newer orchestration took care of is old and is not repeated; with that newer one canceled it is.

@@ -174,28 +174,32 @@ func TestTargetsThatCannotBeResolved(t *testing.T) {
 // Somebody who resolves targets and stops answering is replaced, and cannot freeze the targets afterwards.
 func TestTheResolverIsReplaced(t *testing.T) {
 	t.Parallel()
-	onBoth(t, 3, func(t *testing.T, s *site) {
-		entered, release := make(chan struct{}), make(chan struct{})
-		var first atomic.Bool
-		s.targets.resolve = func(context.Context) error {
-			if first.CompareAndSwap(false, true) {
-				close(entered)
-				<-release
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, 3)
+			entered, release := make(chan struct{}), make(chan struct{})
+			var first atomic.Bool
+			s.targets.resolve = func(context.Context) error {
+				if first.CompareAndSwap(false, true) {
+					close(entered)
+					<-release
+				}
+				return nil
 			}
-			return nil
-		}
-		zombie := s.start(t, shortLived)
-		id := zombie.create(t, request(3, orchestration.Immediate))
-		<-entered
-		thaw := zombie.freeze(t)
-		s.start(t, shortLived)
-		s.waitFor(t, id, inState(fleet.Succeeded))
-		close(release)
-		thaw()
-		zombie.end(t)
-		require.Len(t, s.operations(t, id), 3)
-		require.Equal(t, once(3), s.starts())
-	})
+			zombie := s.start(t, shortLived)
+			id := zombie.create(t, request(3, orchestration.Immediate))
+			<-entered
+			thaw := zombie.freeze(t)
+			s.start(t, shortLived)
+			s.waitFor(t, id, inState(fleet.Succeeded))
+			close(release)
+			thaw()
+			zombie.end(t)
+			require.Len(t, s.operations(t, id), 3)
+			require.Equal(t, once(3), s.starts())
+		})
+	}
 }
 
 // What an earlier process had stored of the operations before it was killed is removed before the targets are resolved again.

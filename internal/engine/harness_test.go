@@ -106,18 +106,8 @@ func newPostgresSite(t testing.TB, runtimes int) *site {
 	return s
 }
 
-// onBoth runs a test on SQLite and on PostgreSQL.
-func onBoth(t *testing.T, runtimes int, run func(t *testing.T, s *site)) {
-	t.Helper()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		run(t, newSite(t, runtimes))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		run(t, newPostgresSite(t, runtimes))
-	})
-}
+// stores open a site in each of the databases.
+var stores = map[string]func(t testing.TB, runtimes int) *site{"sqlite": newSite, "postgres": newPostgresSite}
 
 func target(i int) fleet.Target {
 	return fleet.Target{

@@ -36,7 +36,7 @@ type settleAnswer struct {
 func (e *Engine) laneOf(orchestrationID string) *lane {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(orchestrationID))
-	return e.lanes[h.Sum32()%uint32(len(e.lanes))] //nolint:gosec // The number of lanes is small.
+	return e.lanes[h.Sum32()%uint32(len(e.lanes))]
 }
 
 func (l *lane) run(ctx context.Context) {
@@ -63,7 +63,7 @@ func (l *lane) settle(ctx context.Context, orchestrationID string, group []*sett
 	var err error
 	for try := range settleTries {
 		if try > 0 {
-			time.Sleep(settlePause << try)
+			<-time.After(settlePause << try)
 		}
 		attempt, cancel := context.WithTimeout(ctx, e.limits.StepTimeout)
 		err = e.store.Update(attempt, func(ctx context.Context, tx fleet.Tx) error {

@@ -11,33 +11,37 @@ import (
 
 func TestAnOrchestrationRunsToItsEnd(t *testing.T) {
 	t.Parallel()
-	onBoth(t, 25, func(t *testing.T, s *site) {
-		s.fake.Checks = 2
-		s.targets.answer.LeftOut = []fleet.LeftOut{{ShootName: "c-x", Reason: "suspended"}, {ShootName: "c-y", Reason: "suspended"}}
-		p := s.start(t)
-		id := p.create(t, request(4, orchestration.Immediate))
-		o := s.waitFor(t, id, inState(fleet.Succeeded))
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, 25)
+			s.fake.Checks = 2
+			s.targets.answer.LeftOut = []fleet.LeftOut{{ShootName: "c-x", Reason: "suspended"}, {ShootName: "c-y", Reason: "suspended"}}
+			p := s.start(t)
+			id := p.create(t, request(4, orchestration.Immediate))
+			o := s.waitFor(t, id, inState(fleet.Succeeded))
 
-		require.Equal(t, fleet.Counts{Succeeded: 25}, o.Counts)
-		require.Equal(t, "25 runtimes: 25 succeeded; 2 left out: 2 suspended", o.Description)
-		require.False(t, o.FinishedAt.IsZero())
-		require.Equal(t, once(25), s.starts())
-		require.Equal(t, 4, s.fake.Most(id), "4 workers work at the same time and never more")
-		for _, op := range s.operations(t, id) {
-			require.Equal(t, fleet.Succeeded, op.State)
-			require.Equal(t, "upgraded", op.Description)
-			require.Equal(t, 1, op.Attempt)
-			require.Equal(t, "1.33.4", op.Version)
-			require.True(t, op.LeaseUntil.IsZero())
-			require.False(t, op.FinishedAt.Before(op.StartedAt))
-		}
-		op := s.operations(t, id)["rt-3"]
-		events, _, err := s.store.ListEvents(t.Context(), fleet.EventFilter{OperationID: op.ID}, fleet.Page{Number: 1, Size: 10})
-		require.NoError(t, err)
-		require.Len(t, events, 2)
-		require.Equal(t, []fleet.State{fleet.InProgress, fleet.Succeeded}, []fleet.State{events[0].From, events[0].To})
-		require.Equal(t, []fleet.State{fleet.Pending, fleet.InProgress}, []fleet.State{events[1].From, events[1].To})
-	})
+			require.Equal(t, fleet.Counts{Succeeded: 25}, o.Counts)
+			require.Equal(t, "25 runtimes: 25 succeeded; 2 left out: 2 suspended", o.Description)
+			require.False(t, o.FinishedAt.IsZero())
+			require.Equal(t, once(25), s.starts())
+			require.Equal(t, 4, s.fake.Most(id), "4 workers work at the same time and never more")
+			for _, op := range s.operations(t, id) {
+				require.Equal(t, fleet.Succeeded, op.State)
+				require.Equal(t, "upgraded", op.Description)
+				require.Equal(t, 1, op.Attempt)
+				require.Equal(t, "1.33.4", op.Version)
+				require.True(t, op.LeaseUntil.IsZero())
+				require.False(t, op.FinishedAt.Before(op.StartedAt))
+			}
+			op := s.operations(t, id)["rt-3"]
+			events, _, err := s.store.ListEvents(t.Context(), fleet.EventFilter{OperationID: op.ID}, fleet.Page{Number: 1, Size: 10})
+			require.NoError(t, err)
+			require.Len(t, events, 2)
+			require.Equal(t, []fleet.State{fleet.InProgress, fleet.Succeeded}, []fleet.State{events[0].From, events[0].To})
+			require.Equal(t, []fleet.State{fleet.Pending, fleet.InProgress}, []fleet.State{events[1].From, events[1].To})
+		})
+	}
 }
 
 // The observation comes first, one start follows, and from then on it is checked.
@@ -101,16 +105,20 @@ func TestTheOrchestrationFailsWhenARuntimeFailed(t *testing.T) {
 // A second orchestration over the same runtimes waits for each of them.
 func TestARuntimeIsInOneOperationAtATime(t *testing.T) {
 	t.Parallel()
-	onBoth(t, 6, func(t *testing.T, s *site) {
-		s.fake.Checks = 5
-		p := s.start(t)
-		first, second := p.create(t, request(6, orchestration.Immediate)), p.create(t, request(6, orchestration.Immediate))
-		s.waitFor(t, first, inState(fleet.Succeeded))
-		s.waitFor(t, second, inState(fleet.Succeeded))
-		for id, op := range s.operations(t, first) {
-			other := s.operations(t, second)[id]
-			require.True(t, !op.StartedAt.Before(other.FinishedAt) || !other.StartedAt.Before(op.FinishedAt),
-				"%s: %s to %s and %s to %s", id, op.StartedAt, op.FinishedAt, other.StartedAt, other.FinishedAt)
-		}
-	})
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, 6)
+			s.fake.Checks = 5
+			p := s.start(t)
+			first, second := p.create(t, request(6, orchestration.Immediate)), p.create(t, request(6, orchestration.Immediate))
+			s.waitFor(t, first, inState(fleet.Succeeded))
+			s.waitFor(t, second, inState(fleet.Succeeded))
+			for id, op := range s.operations(t, first) {
+				other := s.operations(t, second)[id]
+				require.True(t, !op.StartedAt.Before(other.FinishedAt) || !other.StartedAt.Before(op.FinishedAt),
+					"%s: %s to %s and %s to %s", id, op.StartedAt, op.FinishedAt, other.StartedAt, other.FinishedAt)
+			}
+		})
+	}
 }

@@ -14,20 +14,24 @@ import (
 // A change that the backend reports brings the next look forward; without one it would come in an hour.
 func TestAWatchBringsTheNextLookForward(t *testing.T) {
 	t.Parallel()
-	onBoth(t, 2, func(t *testing.T, s *site) {
-		s.fake.Checks, s.fake.After = 1, time.Hour
-		p := s.start(t)
-		id := p.create(t, request(2, orchestration.Immediate))
-		<-s.fake.Watched()
-		for i := range 2 {
-			s.waitForOperation(t, id, target(i).RuntimeID, func(op fleet.Operation) bool { return op.Following })
-		}
-		s.fake.Wake("c-0")
-		s.waitForOperation(t, id, "rt-0", func(op fleet.Operation) bool { return op.State == fleet.Succeeded })
-		require.Equal(t, fleet.InProgress, s.operations(t, id)["rt-1"].State)
-		s.fake.Wake("c-1")
-		s.waitFor(t, id, inState(fleet.Succeeded))
-	})
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, 2)
+			s.fake.Checks, s.fake.After = 1, time.Hour
+			p := s.start(t)
+			id := p.create(t, request(2, orchestration.Immediate))
+			<-s.fake.Watched()
+			for i := range 2 {
+				s.waitForOperation(t, id, target(i).RuntimeID, func(op fleet.Operation) bool { return op.Following })
+			}
+			s.fake.Wake("c-0")
+			s.waitForOperation(t, id, "rt-0", func(op fleet.Operation) bool { return op.State == fleet.Succeeded })
+			require.Equal(t, fleet.InProgress, s.operations(t, id)["rt-1"].State)
+			s.fake.Wake("c-1")
+			s.waitFor(t, id, inState(fleet.Succeeded))
+		})
+	}
 }
 
 // A change that is reported while the step runs is not lost: the step may have looked before it.
