@@ -180,17 +180,17 @@ func (a *App) newJobs(ctx context.Context, st *store.Store) (*riverjobs.Jobs, er
 }
 
 func (a *App) newEngine(st *store.Store, jobs *riverjobs.Jobs, garden gardenerParts) (*engine.Engine, error) {
-	bindings := map[orchestration.Type]engine.ExecutorBinding{}
-	if a.config.Executor.UpgradeCluster == config.ExecutorGardener {
-		executor, err := garden.executor(a.config.Gardener)
-		if err != nil {
-			return nil, err
-		}
-		bindings[orchestration.UpgradeClusterOrchestration] = engine.ExecutorBinding{Backend: fleet.BackendGardener, Executor: executor}
+	bindings, err := a.bindings(garden)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := a.loadPolicy()
+	if err != nil {
+		return nil, err
 	}
 	var resolver fleet.Resolver = noTargets{}
 	if garden.shoots != nil {
-		resolver = inventory.NewTargets(garden.shoots, st, telemetry.Logrus(a.logger))
+		resolver = inventory.NewTargets(garden.shoots, st, rules, telemetry.Logrus(a.logger))
 	}
 	lanes := 1
 	if st.Dialect() == store.Postgres {

@@ -64,8 +64,16 @@ func (c *Config) check() []error {
 		bad("engine.retention", "%s is negative", c.Engine.Retention)
 	}
 	positive("shutdown-timeout", c.ShutdownTimeout)
-	oneOf("executor.upgrade-cluster", c.Executor.UpgradeCluster, ExecutorGardener, ExecutorNone)
-	oneOf("executor.upgrade-kyma", c.Executor.UpgradeKyma, ExecutorNone)
+	oneOf("executor.upgrade-cluster", c.Executor.UpgradeCluster, ExecutorGardener, ExecutorProvisioner, ExecutorNone)
+	oneOf("executor.upgrade-kyma", c.Executor.UpgradeKyma, ExecutorKyma, ExecutorProvisioner, ExecutorNone)
+	if c.Executor.UpgradeCluster == ExecutorProvisioner || c.Executor.UpgradeKyma == ExecutorProvisioner {
+		if u, err := url.Parse(c.Provisioner.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			bad("provisioner.url", "%q is not the address of a GraphQL endpoint, and an executor needs the Provisioner", c.Provisioner.URL)
+		}
+	}
+	if c.Executor.UpgradeKyma == ExecutorKyma && c.Kyma.Namespace == "" {
+		bad("kyma.namespace", "it is empty")
+	}
 	if c.NeedsGardener() && c.Gardener.Namespace == "" {
 		bad("gardener.namespace", "it is empty; name the namespace of the Gardener project")
 	}
@@ -78,13 +86,16 @@ func (c *Config) check() []error {
 
 // The executors that may be configured.
 const (
-	ExecutorGardener = "gardener"
-	ExecutorNone     = "none"
+	ExecutorGardener    = "gardener"
+	ExecutorProvisioner = "provisioner"
+	ExecutorKyma        = "kyma"
+	ExecutorNone        = "none"
 )
 
-// NeedsGardener reports whether any part talks to Gardener.
+// NeedsGardener reports whether any part talks to Gardener: besides its executor and its source, whoever upgrades anything resolves the targets over its
+// Shoots.
 func (c *Config) NeedsGardener() bool {
-	return c.Executor.UpgradeCluster == ExecutorGardener || c.Source.Gardener
+	return c.Executor.UpgradeCluster != ExecutorNone || c.Executor.UpgradeKyma != ExecutorNone || c.Source.Gardener
 }
 
 // checkListen refuses an address that others can reach as long as nobody has to say who they are.

@@ -24,6 +24,10 @@ type Config struct {
 	Source   Source   `key:"source"`
 	Kyma     Kyma     `key:"kyma"`
 
+	Provisioner Provisioner `key:"provisioner"`
+
+	MaintenancePolicy string `key:"maintenance-policy" usage:"file with the maintenance policy, which decides the windows of runtimes; empty leaves every Shoot its own"`
+
 	ShutdownTimeout time.Duration `key:"shutdown-timeout" default:"30s" usage:"how long running steps and requests may take to finish when the server stops"`
 }
 
@@ -53,8 +57,8 @@ type Engine struct {
 
 // Executor says which executor carries out which type of orchestration.
 type Executor struct {
-	UpgradeCluster string `key:"upgrade-cluster" default:"gardener" usage:"what carries out upgrades of clusters: gardener, or none to refuse them"`
-	UpgradeKyma    string `key:"upgrade-kyma" default:"none" usage:"what carries out upgrades of Kyma: none to refuse them"`
+	UpgradeCluster string `key:"upgrade-cluster" default:"gardener" usage:"what carries out upgrades of clusters: gardener, provisioner, or none to refuse them"`
+	UpgradeKyma    string `key:"upgrade-kyma" default:"none" usage:"what carries out upgrades of Kyma: kyma (Lifecycle Manager), provisioner, or none to refuse them"`
 }
 
 // Gardener says where the Shoots are.
@@ -71,7 +75,15 @@ type Source struct {
 	Gardener bool `key:"gardener" default:"true" usage:"make every Shoot that has a runtime ID a runtime"`
 }
 
+// Provisioner says where the Provisioner is.
+type Provisioner struct {
+	URL string `key:"url" usage:"address of the Provisioner's GraphQL endpoint"`
+}
+
 // Kyma holds what upgrades of Kyma need.
 type Kyma struct {
+	Kubeconfig     string `key:"kubeconfig" usage:"kubeconfig file of the cluster that holds the Kyma resources; empty uses the cluster that the server runs in"`
+	Namespace      string `key:"namespace" default:"kcp-system" usage:"namespace of the Kyma resources"`
+	Channels       string `key:"channels" default:"regular,fast,experimental" usage:"channels that an upgrade of Kyma by Lifecycle Manager may ask for, separated by commas"`
 	DefaultVersion string `key:"default-version" usage:"version that an upgrade of Kyma without a version takes; empty refuses it"`
 }

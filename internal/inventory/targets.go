@@ -7,6 +7,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/policy"
 	"github.com/swell-fleet/swell/internal/window"
 	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
@@ -16,14 +17,15 @@ import (
 type Targets struct {
 	shoots *Shoots
 	reader fleet.Reader
+	policy *policy.Policy
 	logger logrus.FieldLogger
 }
 
 var _ fleet.Resolver = (*Targets)(nil)
 
-// NewTargets returns a resolver.
-func NewTargets(shoots *Shoots, reader fleet.Reader, logger logrus.FieldLogger) *Targets {
-	return &Targets{shoots: shoots, reader: reader, logger: logger}
+// NewTargets returns a resolver. The maintenance policy decides the windows; nil leaves every Shoot its own.
+func NewTargets(shoots *Shoots, reader fleet.Reader, p *policy.Policy, logger logrus.FieldLogger) *Targets {
+	return &Targets{shoots: shoots, reader: reader, policy: p, logger: logger}
 }
 
 // ResolveTargets turns targets into runtimes. It returns an error of KindUnavailable as long as the Shoots have never been read: an empty cache
@@ -50,7 +52,7 @@ func (t *Targets) ResolveTargets(ctx context.Context, targets orchestration.Targ
 		LeftOut:  make([]fleet.LeftOut, len(found.LeftOut)),
 	}
 	for i := range found.Runtimes {
-		out.Runtimes[i] = target(&found.Runtimes[i], byInstance[found.Runtimes[i].InstanceID])
+		out.Runtimes[i] = target(&found.Runtimes[i], byInstance[found.Runtimes[i].InstanceID], t.policy)
 	}
 	for i, l := range found.LeftOut {
 		out.LeftOut[i] = fleet.LeftOut{ShootName: l.ShootName, RuntimeID: l.RuntimeID, InstanceID: l.InstanceID, Reason: string(l.Reason), Description: l.Description}
@@ -64,7 +66,7 @@ type known []runtime.RuntimeDTO
 // ListAllRuntimes returns the list.
 func (k known) ListAllRuntimes() ([]runtime.RuntimeDTO, error) { return k, nil }
 
-func target(r *orchestration.Runtime, doc *runtime.RuntimeDTO) fleet.Target {
+func target(r *orchestration.Runtime, doc *runtime.RuntimeDTO, p *policy.Policy) fleet.Target {
 	t := fleet.Target{
 		RuntimeID:       r.RuntimeID,
 		InstanceID:      r.InstanceID,
@@ -72,16 +74,18 @@ func target(r *orchestration.Runtime, doc *runtime.RuntimeDTO) fleet.Target {
 		SubAccountID:    r.SubAccountID,
 		ShootName:       r.ShootName,
 	}
+	facts := policy.Runtime{ShootName: r.ShootName, GlobalAccountID: r.GlobalAccountID}
 	if doc != nil {
 		t.Region, t.ServicePlanID, t.ServicePlanName = doc.ProviderRegion, doc.ServicePlanID, doc.ServicePlanName
+		facts.Plan, facts.Region, facts.PlatformRegion = doc.ServicePlanName, doc.ProviderRegion, doc.SubAccountRegion
 	}
 	// The resolver gives times of day in the window's own offset, so that the text is the Shoot's own again.
 	if !r.MaintenanceWindowBegin.IsZero() && !r.MaintenanceWindowEnd.IsZero() {
-		t.Window = fleet.WindowRule{
-			Begin: r.MaintenanceWindowBegin.Format(window.Layout),
-			End:   r.MaintenanceWindowEnd.Format(window.Layout),
-			Days:  r.MaintenanceDays,
-		}
+		facts.Begin, facts.End = r.MaintenanceWindowBegin.Format(window.Layout), r.MaintenanceWindowEnd.Format(window.Layout)
+	}
+	d := p.Decide(facts)
+	if d.Begin != "" {
+		t.Window = fleet.WindowRule{Begin: d.Begin, End: d.End, Days: d.Days, NotOn: d.NotOn, Rule: d.Rule}
 	}
 	return t
 }

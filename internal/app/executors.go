@@ -1,0 +1,65 @@
+package app
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/swell-fleet/swell/internal/config"
+	"github.com/swell-fleet/swell/internal/engine"
+	"github.com/swell-fleet/swell/internal/executor/provisioner"
+	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/policy"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+// bindings makes the executors that the configuration names.
+func (a *App) bindings(garden gardenerParts) (map[orchestration.Type]engine.ExecutorBinding, error) {
+	found := map[orchestration.Type]engine.ExecutorBinding{}
+	for t, name := range map[orchestration.Type]string{
+		orchestration.UpgradeClusterOrchestration: a.config.Executor.UpgradeCluster,
+		orchestration.UpgradeKymaOrchestration:    a.config.Executor.UpgradeKyma,
+	} {
+		b, ok, err := a.binding(t, name, garden)
+		if err != nil {
+			return nil, fmt.Errorf("set up the executor of %s: %w", t, err)
+		}
+		if ok {
+			found[t] = b
+		}
+	}
+	return found, nil
+}
+
+// binding makes one executor; false when there is to be none.
+func (a *App) binding(t orchestration.Type, name string, garden gardenerParts) (engine.ExecutorBinding, bool, error) {
+	switch name {
+	case config.ExecutorGardener:
+		e, err := garden.executor(a.config.Gardener)
+		return engine.ExecutorBinding{Backend: fleet.BackendGardener, Executor: e}, true, err
+	case config.ExecutorProvisioner:
+		e, err := provisioner.New(provisioner.Options{URL: a.config.Provisioner.URL, Type: t, CheckEvery: a.config.Engine.PollInterval})
+		return engine.ExecutorBinding{Backend: fleet.BackendProvisioner, Executor: e}, true, err
+	default:
+		return engine.ExecutorBinding{}, false, nil
+	}
+}
+
+// loadPolicy reads the maintenance policy, and logs what in it is hardly meant.
+func (a *App) loadPolicy() (*policy.Policy, error) {
+	path := a.config.MaintenancePolicy
+	if path == "" {
+		return nil, nil //nolint:nilnil // the nil policy leaves every Shoot its own window
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("maintenance-policy: %w", err)
+	}
+	p, err := policy.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("maintenance-policy: %s: %w", path, err)
+	}
+	for _, w := range p.Lint(nil, a.clock()) {
+		a.logger.Warn("the maintenance policy holds something that is hardly meant", "where", w.Where, "warning", w.Message)
+	}
+	return p, nil
+}
