@@ -25,7 +25,6 @@ import (
 	seedinformers "github.com/gardener/gardener/pkg/client/seedmanagement/informers/externalversions"
 	"github.com/gardener/gardener/pkg/features"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/quota/v1/generic"
@@ -184,7 +183,7 @@ func (s *Server) build(options Options) (*genericapiserver.GenericAPIServer, fun
 	initializer := admissioninitializer.New(s.factory, coreClient, seedFactory, seedClient, securityFactory, securityClient,
 		kubeFactory, s.kube, dynamicClient, server.Authorization.Authorizer, generic.NewConfiguration(nil, nil))
 	if err := recommended.Admission.ApplyTo(&server.Config, kubeFactory, s.kube, dynamicClient,
-		features.DefaultFeatureGate, server.EffectiveVersion, admission.PluginInitializer(initializer)); err != nil {
+		features.DefaultFeatureGate, server.EffectiveVersion, initializer); err != nil {
 		return nil, nil, fmt.Errorf("apply admission: %w", err)
 	}
 	built, err := config.Complete().New()

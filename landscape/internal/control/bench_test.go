@@ -30,12 +30,12 @@ func BenchmarkUpgrade(b *testing.B) {
 	client := clientOf(b, filepath.Join(fleet.Folder, landscape.KubeconfigFile))
 	b.ResetTimer()
 	patch := []byte(`{"spec":{"kubernetes":{"version":"` + fleetgen.UpgradeTarget + `"}}}`)
-	for _, member := range fleet.Generated.Members {
+	for _, member := range fleet.Generated().Members {
 		if _, err := client.CoreV1beta1().Shoots(namespace).Patch(ctx, member.Shoot.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	for _, member := range fleet.Generated.Members {
+	for _, member := range fleet.Generated().Members {
 		for {
 			shoot, err := shared.Shoot(ctx, namespace, member.Shoot.Name)
 			if err != nil {

@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -43,20 +44,27 @@ func TestLostAnswerIsCounted(t *testing.T) {
 
 func TestWriteOfAClientThatVanishedIsCounted(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, map[string]any{"shoots": 1, "kubernetesVersion": "1.33.9"})
-	name := f.names()[0]
-	ctx, cancel := context.WithCancel(context.Background())
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		_, _ = f.client.CoreV1beta1().Shoots(f.info.Namespace).Patch(ctx, name, types.MergePatchType,
-			[]byte(`{"spec":{"kubernetes":{"version":"1.34.7"}}}`), metav1.PatchOptions{})
-	}()
-	cancel()
-	<-gone
-	// Whether the write was stored or not, audit and storage agree.
-	stored := f.get(name).Spec.Kubernetes.Version == "1.34.7"
-	require.Equal(t, stored, f.upgrades("").Total == 1)
+	f := newFleet(t, map[string]any{"shoots": 30, "kubernetesVersion": "1.33.9"})
+	names := f.names()
+	patch := []byte(`{"spec":{"kubernetes":{"version":"` + fleetgen.UpgradeTarget + `"}}}`)
+	for index, name := range names {
+		// The later ones have time enough, the first ones have not.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(index*index)*time.Millisecond/4)
+		_, _ = f.client.CoreV1beta1().Shoots(f.info.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+		cancel()
+	}
+	stored := func() map[string]int {
+		upgraded := map[string]int{}
+		for _, name := range names {
+			if f.get(name).Spec.Kubernetes.Version == fleetgen.UpgradeTarget {
+				upgraded[name] = 1
+			}
+		}
+		return upgraded
+	}
+	require.NotEmpty(t, stored())
+	// A write whose client is gone may still be on its way into the storage.
+	require.Eventually(t, func() bool { return maps.Equal(stored(), f.upgrades("").PerShoot) }, patience, 10*time.Millisecond)
 }
 
 func TestFaultsStayInTheirFleet(t *testing.T) {
@@ -112,6 +120,12 @@ func TestWatchesEnd(t *testing.T) {
 	watcher, err := f.client.CoreV1beta1().Shoots(f.info.Namespace).Watch(context.Background(), metav1.ListOptions{ResourceVersion: "0"})
 	require.NoError(t, err)
 	f.control(http.MethodPost, "/faults", "api: [{action: closeWatches}]", nil)
-	for range watcher.ResultChan() { //nolint:revive // It ends when the watch does.
-	}
+	require.Eventually(t, func() bool {
+		select {
+		case _, open := <-watcher.ResultChan():
+			return !open
+		default:
+			return false
+		}
+	}, patience, time.Millisecond)
 }

@@ -60,7 +60,7 @@ func (s *Server) fullInfo() Info {
 func Describe(fleet *landscape.Fleet) FleetInfo {
 	return FleetInfo{
 		Namespace:  fleet.Namespace,
-		Shoots:     len(fleet.Generated.Members),
+		Shoots:     len(fleet.Generated().Members),
 		Server:     "https://" + fleet.Address(),
 		Kubeconfig: filepath.Join(fleet.Folder, landscape.KubeconfigFile),
 		Runtimes:   filepath.Join(fleet.Folder, landscape.RuntimesFile),

@@ -38,36 +38,32 @@ var (
 	mainDir string
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
+func TestMain(m *testing.M) {
 	apiserver.Quiet()
 	dir, err := os.MkdirTemp("", "landscape-test-")
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	defer func() { _ = os.RemoveAll(dir) }()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if shared, err = landscape.Start(ctx, dir, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
-		panic(err)
-	}
+	shared, err = landscape.Start(ctx, dir, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	must(err)
 	mainDir = dir
 	fleet, err := shared.CreateFleet(ctx, landscape.FleetOptions{
 		Generate: fleetgen.Options{Namespace: "garden-main", Shoots: 5}, Settings: gardenlet.Settings{Steps: 1}, Folder: dir,
 	})
+	must(err)
+	server := httptest.NewServer(control.New(shared, fleet.Namespace, func() control.Info { return control.Info{Simulator: landscape.Name} }))
+	address = server.URL
+	m.Run()
+	server.Close()
+	must(shared.Close())
+}
+
+// must ends the test binary: without a landscape there is nothing to test.
+func must(err error) {
 	if err != nil {
 		panic(err)
 	}
-	server := httptest.NewServer(control.New(shared, fleet.Namespace, func() control.Info { return control.Info{Simulator: landscape.Name} }))
-	address = server.URL
-	code := m.Run()
-	server.Close()
-	if err := shared.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, "close landscape:", err)
-		return 1
-	}
-	return code
 }
 
 // fleet is a fleet for one test.

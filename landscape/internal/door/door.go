@@ -69,10 +69,10 @@ func (d *Door) SetPlan(plan faults.Plan) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.stop = cancel
 	for _, rule := range plan.API {
-		switch rule.Action {
-		case faults.Refuse:
+		if rule.Action == faults.Refuse {
 			d.closed.Go(func() { d.refuse(ctx, rule) })
-		case faults.CloseWatches:
+		}
+		if rule.Action == faults.CloseWatches {
 			d.closed.Go(func() { d.closeWatches(ctx, rule) })
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -79,11 +80,7 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	for index, rule := range current.plan.API {
-		switch rule.Action {
-		case faults.Delay, faults.Refuse, faults.CloseWatches:
-			continue
-		}
-		if current.hit(index, request) {
+		if rule.Action.Strikes() && current.hit(index, request) {
 			d.strike(w, r, rule)
 			return
 		}
@@ -102,11 +99,11 @@ func (d *Door) strike(w http.ResponseWriter, r *http.Request, rule faults.Rule) 
 		refuse(w, rule)
 	case faults.Garbage:
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte("{\"kind\":\"Shoot\",\"apiVersion\":\"core.gardener.cloud/v1beta1\",\"spec\":{\x00\xff\xfe<html>"))
+		_, _ = io.WriteString(w, "{\"kind\":\"Shoot\",\"apiVersion\":\"core.gardener.cloud/v1beta1\",\"spec\":{\x00\xff\xfe<html>")
 	case faults.Lose:
 		d.handler.ServeHTTP(&lost{header: http.Header{}}, r)
 		panic(http.ErrAbortHandler)
-	case faults.Drop:
+	default: // Drop
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -30,6 +30,11 @@ const (
 	CloseWatches Action = "closeWatches"
 )
 
+// Strikes reports whether the action takes the place of the API server's answer.
+func (a Action) Strikes() bool {
+	return a == Status || a == Garbage || a == Drop || a == Lose
+}
+
 // Rule is one thing that goes wrong with the API.
 type Rule struct {
 	// Action says what. Required.

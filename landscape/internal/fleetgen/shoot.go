@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// AccountLabel and SubaccountLabel name the owner of a Shoot.
-	AccountLabel    = "account"
+	// AccountLabel names the global account that owns a Shoot.
+	AccountLabel = "account"
+	// SubaccountLabel names the sub-account that owns a Shoot.
 	SubaccountLabel = "subaccount"
 	// RuntimeIDAnnotation links a Shoot to its runtime.
 	RuntimeIDAnnotation = "kcp.provisioner.kyma-project.io/runtime-id"

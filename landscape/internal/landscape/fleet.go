@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/swell-fleet/swell/landscape/internal/door"
@@ -33,12 +34,20 @@ type Fleet struct {
 	Namespace string
 	// Folder holds kubeconfig and runtimes.json.
 	Folder string
-	// Generated is the fleet as it was laid down.
-	Generated fleetgen.Fleet
 
-	options fleetgen.Options
-	token   string
-	door    *door.Door
+	token string
+	door  *door.Door
+
+	mu        sync.Mutex
+	options   fleetgen.Options
+	generated fleetgen.Fleet
+}
+
+// Generated returns the fleet as it was laid down.
+func (f *Fleet) Generated() fleetgen.Fleet {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.generated
 }
 
 // Address returns host and port of the fleet's door.
@@ -74,7 +83,7 @@ func (l *Landscape) CreateFleet(ctx context.Context, options FleetOptions) (*Fle
 		l.mu.Unlock()
 		return nil, fmt.Errorf("fleet %s: %w", namespace, ErrExists)
 	}
-	fleet := &Fleet{Namespace: namespace, Folder: options.Folder, Generated: generated, options: options.Generate}
+	fleet := &Fleet{Namespace: namespace, Folder: options.Folder, generated: generated, options: options.Generate}
 	l.fleets[namespace] = fleet // Reserved while it is being made.
 	l.mu.Unlock()
 	if err := l.makeFleet(ctx, fleet, options); err != nil {
@@ -93,10 +102,10 @@ func (l *Landscape) makeFleet(ctx context.Context, fleet *Fleet, options FleetOp
 	if err := os.MkdirAll(fleet.Folder, 0o700); err != nil {
 		return err
 	}
-	if err := l.seedProject(ctx, fleet.Generated); err != nil {
+	if err := l.seedProject(ctx, fleet.generated); err != nil {
 		return err
 	}
-	if err := l.layDown(ctx, fleet.Generated, options.Settings.Plan); err != nil {
+	if err := l.layDown(ctx, fleet.generated, options.Settings.Plan); err != nil {
 		return err
 	}
 	listen := options.Listen
@@ -117,15 +126,15 @@ func (l *Landscape) makeFleet(ctx context.Context, fleet *Fleet, options FleetOp
 	l.identities.AddFleet(fleet.token, user, fleet.Namespace)
 	l.gardenlet.Adopt(fleet.Namespace, options.Settings)
 	err = l.writeKubeconfig(filepath.Join(fleet.Folder, KubeconfigFile), fleet.Address(), user, fleet.token, fleet.Namespace)
-	return errors.Join(err, writeRuntimes(fleet))
+	return errors.Join(err, writeRuntimes(fleet.Folder, fleet.generated))
 }
 
-func writeRuntimes(fleet *Fleet) error {
-	document, err := json.MarshalIndent(fleet.Generated.Runtimes(), "", "  ")
+func writeRuntimes(folder string, fleet fleetgen.Fleet) error {
+	document, err := json.MarshalIndent(fleet.Runtimes(), "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode runtimes: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(fleet.Folder, RuntimesFile), append(document, '\n'), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, RuntimesFile), append(document, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write runtimes: %w", err)
 	}
 	return nil
@@ -174,7 +183,7 @@ func (l *Landscape) ResetFleet(ctx context.Context, namespace string) error {
 	if err := l.waitForShoots(ctx, namespace, 0); err != nil {
 		return err
 	}
-	if err := l.layDown(ctx, fleet.Generated, faults.Plan{}); err != nil {
+	if err := l.layDown(ctx, fleet.Generated(), faults.Plan{}); err != nil {
 		return err
 	}
 	l.gardenlet.Adopt(namespace, settings)
@@ -191,8 +200,10 @@ func (l *Landscape) GrowFleet(ctx context.Context, namespace string, shoots int)
 	if err != nil {
 		return err
 	}
+	fleet.mu.Lock()
+	defer fleet.mu.Unlock()
 	options := fleet.options
-	have := len(fleet.Generated.Members)
+	have := len(fleet.generated.Members)
 	if shoots < have {
 		return fmt.Errorf("%w: the fleet has %d Shoots already", ErrInvalid, have)
 	}
@@ -207,10 +218,8 @@ func (l *Landscape) GrowFleet(ctx context.Context, namespace string, shoots int)
 	if err := l.layDown(ctx, added, settings.Plan); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	fleet.Generated, fleet.options = grown, options
-	l.mu.Unlock()
-	return writeRuntimes(fleet)
+	fleet.generated, fleet.options = grown, options
+	return writeRuntimes(fleet.Folder, grown)
 }
 
 // DeleteFleet closes the door and removes the project with all its Shoots.
@@ -233,7 +242,7 @@ func (l *Landscape) DeleteFleet(ctx context.Context, namespace string) error {
 	if err := l.waitForShoots(ctx, namespace, 0); err != nil {
 		return err
 	}
-	return l.removeProject(ctx, namespace, fleet.Generated.Project())
+	return l.removeProject(ctx, namespace, fleet.Generated().Project())
 }
 
 // SetFaults puts a fault plan in force.

@@ -83,7 +83,7 @@ func (l *Landscape) start(ctx context.Context) (err error) {
 	if l.etcd, err = etcd.Start(ctx); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}

@@ -2,6 +2,7 @@ package shootstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -51,7 +52,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	channel := w.store.etcd.Watch(ctx, prefix,
 		clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(w.seen+1))
 	for response := range channel {
-		if ctx.Err() != nil {
+		if ended(ctx) {
 			return nil
 		}
 		if err := response.Err(); err != nil {
@@ -66,11 +67,13 @@ func (w *Watch) Run(ctx context.Context) error {
 		}
 		w.advance(response.Header.Revision)
 	}
-	if ctx.Err() != nil {
+	if ended(ctx) {
 		return nil
 	}
-	return fmt.Errorf("watch Shoots: closed by etcd")
+	return errors.New("watch Shoots: closed by etcd")
 }
+
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 // Sync waits until every change that was committed before the call has been seen.
 func (w *Watch) Sync(ctx context.Context) error {
