@@ -25,6 +25,8 @@ type Options struct {
 	// Informer is a running informer of the Shoots in Namespace. Checks read from it and changes that it sees wake operations. Nil makes every check ask
 	// Gardener and wakes nothing.
 	Informer cache.SharedIndexInformer
+	// Following reports whether the informer follows Gardener at the moment; while it does not, checks ask Gardener. Nil means that it always does.
+	Following func() bool
 	// ProfileMaxAge is how long a CloudProfile is used before it is read again; zero means 30 s.
 	ProfileMaxAge time.Duration
 	// AskEvery is how long checks of one operation read from the informer's cache before Gardener itself is asked again; zero means 2 minutes.
@@ -36,6 +38,7 @@ type Executor struct {
 	client    gardenclient.CoreV1beta1Interface
 	namespace string
 	informer  cache.SharedIndexInformer
+	following func() bool
 	profiles  *profiles
 	askEvery  time.Duration
 }
@@ -60,10 +63,14 @@ func New(o Options) (*Executor, error) {
 	if o.AskEvery <= 0 {
 		o.AskEvery = 2 * time.Minute
 	}
+	if o.Following == nil {
+		o.Following = func() bool { return true }
+	}
 	return &Executor{
 		client:    o.Client,
 		namespace: o.Namespace,
 		informer:  o.Informer,
+		following: o.Following,
 		profiles:  &profiles{client: o.Client, namespace: o.Namespace, maxAge: o.ProfileMaxAge},
 		askEvery:  o.AskEvery,
 	}, nil
@@ -205,6 +212,7 @@ func (e *Executor) Check(ctx context.Context, t fleet.Task, _ fleet.Guard) (flee
 			// Either the cache has not seen our write yet, or somebody has changed the Shoot since. Gardener knows.
 			r = fleet.Result{Outcome: fleet.Again, After: lookAgain, NextObserve: true, Sent: t.Sent}
 		}
+		r.Unasked = cached
 		return r, nil
 	}
 	r, m := judge(t, shoot, m, want)
@@ -217,6 +225,6 @@ func (e *Executor) Check(ctx context.Context, t fleet.Task, _ fleet.Guard) (flee
 		}
 	case fleet.Again, fleet.Refused, fleet.Gone:
 	}
-	r.Sent = t.Sent
+	r.Sent, r.Unasked = t.Sent, cached
 	return m.in(r)
 }

@@ -105,7 +105,7 @@ func written(version string, generation int64) func(*fleet.Task) {
 	}
 }
 
-func withImage1(name, version string) func(*fleet.Task) {
+func imageTo(name, version string) func(*fleet.Task) {
 	return func(t *fleet.Task) {
 		t.Parameters.Kubernetes = &orchestration.KubernetesParameters{MachineImage: name, MachineImageVersion: version}
 	}

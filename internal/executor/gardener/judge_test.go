@@ -156,14 +156,14 @@ func TestJudge(t *testing.T) {
 		"no worker pools and no maintenance": {
 			shoot: append(at8, func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.Workers, s.Spec.Maintenance = nil, nil }), want: fleet.Done},
 		"another machine image": {
-			shoot: at8, task: []func(*fleet.Task){withImage1("gardenlinux", "1592.2.0")}, want: fleet.NeedsStart},
+			shoot: at8, task: []func(*fleet.Task){imageTo("gardenlinux", "1592.2.0")}, want: fleet.NeedsStart},
 		"the machine image is there": {
-			shoot: at8, task: []func(*fleet.Task){withImage1("gardenlinux", "1592.1.0")}, want: fleet.Done, says: "machine image gardenlinux 1592.1.0"},
+			shoot: at8, task: []func(*fleet.Task){imageTo("gardenlinux", "1592.1.0")}, want: fleet.Done, says: "machine image gardenlinux 1592.1.0"},
 		"the machine image is there, in whatever version": {
-			shoot: at8, task: []func(*fleet.Task){withImage1("gardenlinux", "")}, want: fleet.Done},
+			shoot: at8, task: []func(*fleet.Task){imageTo("gardenlinux", "")}, want: fleet.Done},
 		"a pool without an image": {
 			shoot: append(at8, func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.Workers[0].Machine.Image = nil }),
-			task:  []func(*fleet.Task){withImage1("gardenlinux", "")}, want: fleet.NeedsStart},
+			task:  []func(*fleet.Task){imageTo("gardenlinux", "")}, want: fleet.NeedsStart},
 		"a dry run of what is there": {
 			shoot: append(at8, reconcile(processingState, after)), task: []func(*fleet.Task){dryRun}, want: fleet.Done,
 			says: "dry run: the Shoot already has Kubernetes 1.34.7"},

@@ -78,6 +78,9 @@ func withImage(raw []byte, want image) ([]any, error) {
 	}
 	pools := make([]any, len(doc.Spec.Provider.Workers))
 	for i, pool := range doc.Spec.Provider.Workers {
+		if pool == nil {
+			return nil, fmt.Errorf("read the worker pools: pool %d is null", i)
+		}
 		machine, _ := pool["machine"].(map[string]any)
 		if machine == nil {
 			machine = map[string]any{}

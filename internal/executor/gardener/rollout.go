@@ -63,7 +63,7 @@ func (r rollout) seen(shoot *gardencorev1beta1.Shoot) (rollout, bool) {
 	}
 	now := operationOf(shoot)
 	if !r.Before.runs() {
-		return r, now != r.Before
+		return r, now != r.Before && shoot.Status.ObservedGeneration == r.Generation
 	}
 	if !now.runs() {
 		r.Before, r.Begin, r.Planned = now, time.Time{}, false

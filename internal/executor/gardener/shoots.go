@@ -15,9 +15,9 @@ func (e *Executor) live(ctx context.Context, name string) (*gardencorev1beta1.Sh
 	return e.client.Shoots(e.namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// cached reads a Shoot from the informer. A Shoot that is not there may still exist, so the caller then asks Gardener.
+// cached reads a Shoot from the informer, as long as that shows how things are now. A Shoot that is not there may still exist, so the caller then asks Gardener.
 func (e *Executor) cached(name string) (*gardencorev1beta1.Shoot, bool) {
-	if e.informer == nil || !e.informer.HasSynced() {
+	if e.informer == nil || !e.informer.HasSynced() || !e.following() {
 		return nil, false
 	}
 	item, ok, err := e.informer.GetStore().GetByKey(e.namespace + "/" + name)

@@ -48,7 +48,7 @@ func TestVersions(t *testing.T) {
 			t.Parallel()
 			task := newTask(test.wants)
 			if test.image {
-				withImage1("gardenlinux", "1592.2.0")(&task)
+				imageTo("gardenlinux", "1592.2.0")(&task)
 			}
 			e, _ := newExecutor(t, newShoot(kubernetes(test.has)), newProfile())
 			got, err := e.Observe(t.Context(), task)
