@@ -245,7 +245,7 @@ func (p *picture) counts() line {
 			continue
 		}
 		if len(l.pieces) > 0 {
-			l.add("   ", nil)
+			l.add("  ", nil)
 		}
 		word := state + " " + display.Number(n)
 		if n == 0 {

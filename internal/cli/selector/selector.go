@@ -4,7 +4,6 @@ package selector
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -115,19 +114,14 @@ func cutWord(text string) (word, after string) {
 	return strings.TrimSpace(text), ""
 }
 
-// unquoter takes the backslash from quoted characters.
-var unquoter = regexp.MustCompile(`\\(["\\])`)
-
 // cutValue splits a text after the value that it begins with.
 func cutValue(text string, pattern bool) (value, after string, err error) {
-	if strings.HasPrefix(text, `"`) {
-		end := closingQuote(text)
-		if end < 0 {
-			return "", "", errors.New("the closing quote is missing")
+	if trimmed := strings.TrimLeft(text, " "); strings.HasPrefix(trimmed, `"`) {
+		value, after, ok := cutQuoted(trimmed)
+		if !ok {
+			return "", "", errors.New(`the closing quote is missing; a quote inside quotes is written twice, as in "a""b"`)
 		}
-		// Inside quotes a pattern keeps its backslashes, so that \. need not be written \\. in them.
-		value, after = unquote(text[1:end], pattern), text[end+1:]
-		if after != "" && after[0] != ',' {
+		if after = strings.TrimLeft(after, " "); after != "" && after[0] != ',' {
 			return "", "", fmt.Errorf("%q follows the closing quote", after)
 		}
 		return value, after, nil
@@ -137,27 +131,25 @@ func cutValue(text string, pattern bool) (value, after string, err error) {
 		return value, after, nil
 	}
 	end := endOfPattern(text)
-	return text[:end], text[end:], nil
+	return strings.TrimSpace(text[:end]), text[end:], nil
 }
 
-func unquote(text string, pattern bool) string {
-	if pattern {
-		return strings.ReplaceAll(text, `\"`, `"`)
-	}
-	return unquoter.ReplaceAllString(text, "$1")
-}
-
-// closingQuote returns the place of the quote that ends a text that begins with one, -1 when there is none.
-func closingQuote(text string) int {
+// cutQuoted splits a text that begins with a quote after the quote that closes it. Two quotes inside stand for one; all else is kept as it is,
+// so that the backslashes of a pattern need no care.
+func cutQuoted(text string) (value, after string, ok bool) {
+	var b strings.Builder
 	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
+		switch {
+		case text[i] != '"':
+			b.WriteByte(text[i])
+		case i+1 < len(text) && text[i+1] == '"':
+			b.WriteByte('"')
 			i++
-		case '"':
-			return i
+		default:
+			return b.String(), text[i+1:], true
 		}
 	}
-	return -1
+	return "", "", false
 }
 
 // endOfPattern returns the place of the first comma that is not inside brackets and not escaped, or the length.
@@ -224,10 +216,7 @@ func Format(t orchestration.RuntimeTarget) string {
 			continue
 		}
 		if needsQuotes(value, f.pattern) {
-			if !f.pattern {
-				value = strings.ReplaceAll(value, `\`, `\\`)
-			}
-			value = `"` + strings.ReplaceAll(value, `"`, `\"`) + `"`
+			value = `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
 		}
 		parts = append(parts, f.key+"="+value)
 	}
@@ -236,8 +225,9 @@ func Format(t orchestration.RuntimeTarget) string {
 
 // needsQuotes reports whether a value would be read differently without quotes.
 func needsQuotes(value string, pattern bool) bool {
-	read, after, err := cutValue(value, pattern)
-	return err != nil || after != "" || read != value
+	const end = ",all"
+	read, after, err := cutValue(value+end, pattern)
+	return err != nil || after != end || read != value || strings.HasSuffix(value, `\`)
 }
 
 // FormatList writes targets of which one has to match on one line.

@@ -1,0 +1,144 @@
+package display
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/swell-fleet/swell/internal/cli/console"
+)
+
+// screen is a terminal of a fixed width.
+type screen int
+
+func (s screen) Size() (columns, rows int, ok bool) { return int(s), 24, true }
+
+func printed(t *testing.T, columns int, fill func(*Table), cs ...Column) string {
+	t.Helper()
+	var out bytes.Buffer
+	c := &console.Console{Out: &out}
+	if columns > 0 {
+		c.Screen = screen(columns)
+	}
+	table := NewTable(c, cs...)
+	fill(table)
+	require.NoError(t, table.Print())
+	return out.String()
+}
+
+var shootColumns = []Column{
+	{Title: "SHOOT"}, {Title: "REGION", Drop: 1}, {Title: "PLAN", Drop: 2}, {Title: "DESCRIPTION", Shrink: 14}, {Title: "N", Right: true},
+}
+
+func twoShoots(t *Table) {
+	t.Row("c-1", "eu-central-1", "aws", "control plane goes to 1.34.7", "7")
+	t.Row("c-22", "", "azure", "\x1b[31mred\nline", "12")
+}
+
+func TestATableIsFittedToTheTerminal(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, ""+
+		"SHOOT  REGION        PLAN   DESCRIPTION                    N\n"+
+		"c-1    eu-central-1  aws    control plane goes to 1.34.7   7\n"+
+		"c-22   -             azure  \uFFFD[31mred line                 12\n", printed(t, 60, twoShoots, shootColumns...))
+	require.Equal(t, ""+
+		"SHOOT  REGION        DESCRIPTION                    N\n"+
+		"c-1    eu-central-1  control plane goes to 1.34.7   7\n"+
+		"c-22   -             \uFFFD[31mred line                 12\n", printed(t, 59, twoShoots, shootColumns...))
+	require.Equal(t, ""+
+		"SHOOT  DESCRIPTION        N\n"+
+		"c-1    control plane g…   7\n"+
+		"c-22   \uFFFD[31mred line     12\n", printed(t, 27, twoShoots, shootColumns...))
+	require.Equal(t, ""+
+		"SHOOT  DES…\n"+
+		"c-1    con…\n"+
+		"c-22   \uFFFD[3…\n", printed(t, 11, twoShoots, shootColumns...))
+}
+
+func TestATableInAPipeIsWhole(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, ""+
+		"c-1\teu-central-1\taws\tcontrol plane goes to 1.34.7\t7\n"+
+		"c-22\t-\tazure\t\uFFFD[31mred line\t12\n", printed(t, 0, twoShoots, shootColumns...))
+}
+
+func TestRowsThatContinueDoNotRepeatCells(t *testing.T) {
+	t.Parallel()
+	fill := func(t *Table) {
+		t.Row("c-1", "provision")
+		t.Continue(1, "c-1", "")
+	}
+	columns := []Column{{Title: "SHOOT"}, {Title: "OPERATION"}}
+	require.Equal(t, "SHOOT  OPERATION\nc-1    provision\n       -\n", printed(t, 80, fill, columns...))
+	require.Equal(t, "c-1\tprovision\nc-1\t-\n", printed(t, 0, fill, columns...))
+}
+
+// No line is wider than the terminal, whatever the cells hold, and nothing can steer the terminal.
+func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		width := rapid.IntRange(1, 100).Draw(rt, "width")
+		cells := rapid.SliceOfN(rapid.String(), 4, 4).Draw(rt, "cells")
+		table := NewTable(&console.Console{}, Column{Title: "A"}, Column{Title: "B", Drop: 1}, Column{Title: "C", Shrink: 5}, Column{Title: "D", Right: true, Shrink: 3})
+		table.Row(cells...)
+		for _, l := range table.lines(width) {
+			if Width(l) > width || strings.ContainsAny(l, "\x1b\r\n\t\x00") {
+				rt.Fatalf("%d columns of %d: %q", Width(l), width, l)
+			}
+		}
+	})
+}
+
+func TestWidth(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "…": 1, "█▒": 2, "🚀": 2} {
+		require.Equal(t, want, Width(text), text)
+	}
+	require.Equal(t, "日…", Cut("日本語", 4))
+	require.Equal(t, "日本", Cut("日本", 4))
+	require.Empty(t, Cut("abc", 0))
+	require.Equal(t, "  日", Pad("日", 4, true))
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
+	people, programs := Clock{Now: now}, Clock{Now: now, Machine: true}
+	for _, unset := range []time.Time{{}, time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", -3600)), time.Date(0, 1, 1, 22, 0, 0, 0, time.UTC)} {
+		for _, c := range []Clock{people, programs} {
+			require.Equal(t, Dash, c.Time(unset))
+			require.Equal(t, Dash, c.Relative(unset))
+			require.Equal(t, Dash, c.Both(unset))
+			require.Equal(t, Dash, c.Window(unset, unset))
+			require.Equal(t, Dash, c.Pointer(&unset))
+		}
+	}
+	require.Equal(t, Dash, people.Pointer(nil))
+	at := now.Add(-90 * time.Minute)
+	require.Equal(t, "1h30m ago", people.Relative(at))
+	require.Equal(t, "in 2d", people.Relative(now.Add(48*time.Hour)))
+	require.Equal(t, at.Local().Format("2006-01-02 15:04 MST")+" (1h30m ago)", people.Both(at))
+	require.Equal(t, "2030-01-02T10:30:00Z", programs.Both(at.In(time.FixedZone("", 3600))))
+	require.Equal(t, "2030-01-02T10:30:00Z/2030-01-02T12:00:00Z", programs.Window(at, now))
+	require.Equal(t, "from 2030-01-02T10:30:00Z", programs.Window(at, time.Time{}))
+	require.Equal(t, at.Local().Format("2006-01-02 15:04")+" - "+now.Local().Format("15:04 MST"), people.Window(at, now))
+}
+
+func TestDurationsAndNumbers(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 0: "0s", 45 * time.Second: "45s", 60 * time.Second: "1m", 200 * time.Second: "3m20s", 125 * time.Minute: "2h5m",
+		76 * time.Hour: "3d4h", 48 * time.Hour: "2d", 240 * time.Hour: "10d", 24 * 900 * time.Hour: "900d",
+	} {
+		require.Equal(t, want, Duration(d))
+	}
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
+		require.Equal(t, want, Number(n))
+	}
+	require.Equal(t, "1 runtime", Count(1, "runtime"))
+	require.Equal(t, "0 runtimes", Count(0, "runtime"))
+}
