@@ -89,13 +89,13 @@ func (e *Engine) call(ctx context.Context, b *binding, op fleet.Operation, now t
 		s = e.failed(ctx, err)
 	}
 	e.metrics.step(b.Backend, s, e.clock().Sub(begin))
-	if !s.HandBack && !g.failed(err) && b.breaker.record(err == nil || g.refusal(err) != nil) {
-		e.breakerChanged(ctx, b)
+	if !s.HandBack && !g.failed(err) && !s.Result.Unasked && b.breaker.record(err == nil || g.refusal(err) != nil) {
+		e.breakerChanged(ctx, op.Type, b)
 	}
 	return s
 }
 
-func (e *Engine) breakerChanged(ctx context.Context, b *binding) {
+func (e *Engine) breakerChanged(ctx context.Context, t orchestration.Type, b *binding) {
 	down := b.breaker.down()
 	value := 0.0
 	if down {
@@ -103,6 +103,8 @@ func (e *Engine) breakerChanged(ctx context.Context, b *binding) {
 		e.log.WarnContext(ctx, "no operation starts while the backend does not answer", "backend", b.Backend)
 	} else {
 		e.log.InfoContext(ctx, "the backend answers again", "backend", b.Backend)
+		// Those in progress may still wait long for their next try.
+		e.flights.wakeAll(t)
 	}
 	e.metrics.down.WithLabelValues(string(b.Backend)).Set(value)
 }

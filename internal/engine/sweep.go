@@ -39,6 +39,12 @@ func (e *Engine) sweep(ctx context.Context) error {
 		return fmt.Errorf("list operations in progress: %w", err)
 	}
 	e.flights.replace(inFlight)
+	for t, b := range e.bindings {
+		if b.breaker.down() {
+			// One of those in progress finds out whether the backend is back, however long they wait by themselves.
+			e.flights.wakeSome(t, 1)
+		}
+	}
 	var problems []error
 	if len(inFlight) > 0 {
 		problems = append(problems, e.takeOverExpired(ctx))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -102,6 +103,28 @@ func (f *flights) wake(t orchestration.Type, shootName string) {
 		case f.signal <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// wakeAll asks for a look at all operations of a type.
+func (f *flights) wakeAll(t orchestration.Type) { f.wakeSome(t, math.MaxInt) }
+
+// wakeSome asks for a look at a number of operations of a type, whichever they are.
+func (f *flights) wakeSome(t orchestration.Type, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, flight := range f.byID {
+		if n == 0 {
+			break
+		}
+		if flight.Type == t {
+			f.woken[id] = true
+			n--
+		}
+	}
+	select {
+	case f.signal <- struct{}{}:
+	default:
 	}
 }
 

@@ -99,6 +99,8 @@ type Result struct {
 	Description string
 	// Reason is why the operation failed or went away, in one line. It is untrusted text.
 	Reason string
+	// Unasked is true when the backend itself was not asked, because a cache had the answer. Such a result does not say that the backend is up.
+	Unasked bool
 	// Sent is true when something was sent to the backend in this or an earlier step.
 	Sent bool
 	// Memo is kept for the next step; null keeps the old one.

@@ -10,8 +10,10 @@ import (
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"github.com/gardener/gardener/pkg/client/core/clientset/versioned"
-	informers "github.com/gardener/gardener/pkg/client/core/informers/externalversions/core/v1beta1"
 	listers "github.com/gardener/gardener/pkg/client/core/listers/core/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/swell-fleet/swell/internal/fleet"
@@ -33,14 +35,12 @@ type Shoots struct {
 
 // NewShoots returns a cache that Run fills.
 func NewShoots(client versioned.Interface, namespace string, logger *slog.Logger, clock func() time.Time) (*Shoots, error) {
-	informer := informers.NewShootInformer(client, namespace, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	s := &Shoots{
-		namespace: namespace,
-		informer:  informer,
-		lister:    listers.NewShootLister(informer.GetIndexer()).Shoots(namespace),
-		logger:    logger,
-		clock:     clock,
-	}
+	s := &Shoots{namespace: namespace, logger: logger, clock: clock}
+	informer := cache.NewSharedIndexInformer(
+		cache.ToListWatcherWithWatchListSemantics(s.source(client), client), &gardencorev1beta1.Shoot{}, 0,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+	)
+	s.informer, s.lister = informer, listers.NewShootLister(informer.GetIndexer()).Shoots(namespace)
 	if err := informer.SetTransform(slim); err != nil {
 		return nil, fmt.Errorf("set up the cache of Shoots: %w", err)
 	}
@@ -61,6 +61,26 @@ func NewShoots(client versioned.Interface, namespace string, logger *slog.Logger
 	}
 	s.handled = registration
 	return s, nil
+}
+
+// source reads the Shoots. A watch that begins shows that the cache follows: a quiet fleet has no events that would. One that is refused shows that it does
+// not: the informer tries some of these again by itself and tells nobody.
+func (s *Shoots) source(client versioned.Interface) *cache.ListWatch {
+	shoots := client.CoreV1beta1().Shoots(s.namespace)
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (k8sruntime.Object, error) {
+			return shoots.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			w, err := shoots.Watch(ctx, options)
+			if err != nil {
+				s.fail(ctx, err)
+				return nil, err
+			}
+			s.recovered()
+			return w, nil
+		},
+	}
 }
 
 // slim drops what nobody here reads and what takes a large part of a Shoot's memory.
@@ -99,6 +119,9 @@ func (s *Shoots) Healthy(context.Context) error {
 	}
 	return nil
 }
+
+// Following reports whether the cache is filled and follows its source, so that what it shows is not old.
+func (s *Shoots) Following() bool { return s.Healthy(context.Background()) == nil }
 
 func (s *Shoots) fail(ctx context.Context, err error) {
 	if errors.Is(err, context.Canceled) {
