@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/swell-fleet/swell/internal/cli"
 	"github.com/swell-fleet/swell/internal/cli/console"
@@ -18,5 +19,5 @@ func run() int {
 	defer stop()
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	return cli.Run(ctx, console.New(), os.Args[1:])
+	return cli.Run(ctx, console.New(time.Now), os.Args[1:])
 }

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(checked{m}, map[string]func(){
 		"swell": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-			code := cli.Run(ctx, console.New(), os.Args[1:])
+			code := cli.Run(ctx, console.New(time.Now), os.Args[1:])
 			stop()
 			os.Exit(code) //nolint:forbidigo // this is the main of the program that scripts run
 		},

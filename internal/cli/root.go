@@ -15,6 +15,7 @@ import (
 	"github.com/swell-fleet/swell/internal/cli/orchestrations"
 	"github.com/swell-fleet/swell/internal/cli/runtimes"
 	"github.com/swell-fleet/swell/internal/cli/serve"
+	"github.com/swell-fleet/swell/internal/cli/taskrun"
 	"github.com/swell-fleet/swell/internal/cli/upgrade"
 )
 
@@ -46,7 +47,7 @@ See also: swell help exit-codes, swell help output, swell help environment, swel
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.URL, "url", "", "address of the server [$SWELL_URL] (default "+console.DefaultURL+")")
 	flags.StringVar(&tokenFile, "token-file", "", "file that holds the bearer token; $SWELL_TOKEN holds the token itself")
-	root.AddCommand(upgrade.NewCommand(c), orchestrations.NewCommand(c), runtimes.NewCommand(c), serve.NewCommand(c))
+	root.AddCommand(upgrade.NewCommand(c), orchestrations.NewCommand(c), runtimes.NewCommand(c), taskrun.NewCommand(c), serve.NewCommand(c))
 	root.AddCommand(topics()...)
 	return root
 }
@@ -61,7 +62,7 @@ func settle(c *console.Console, tokenFile string) error {
 	}
 	c.Token = c.Getenv("SWELL_TOKEN")
 	if tokenFile != "" {
-		text, err := os.ReadFile(tokenFile) //nolint:gosec // the user names the file
+		text, err := os.ReadFile(tokenFile)
 		if err != nil {
 			return console.Usagef("--token-file: %w", err)
 		}
@@ -82,7 +83,7 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 	if isUsage(err) {
 		code = console.ExitUsage
 	}
-	if exit, ok := errors.AsType[*console.Exit](err); ok && exit.Err == nil {
+	if exit, ok := errors.AsType[*console.ExitError](err); ok && exit.Err == nil {
 		return code
 	}
 	_, _ = fmt.Fprintln(c.Err, "swell: "+cleanLines(err.Error()))

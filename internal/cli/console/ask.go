@@ -27,7 +27,7 @@ func (c *Console) Confirm(ctx context.Context, question string) error {
 	select {
 	case <-ctx.Done():
 		c.Printf("\n")
-		return &Exit{Code: ExitInterrupted}
+		return &ExitError{Code: ExitInterrupted}
 	case got := <-answers:
 		switch strings.ToLower(strings.TrimSpace(got.text)) {
 		case "y", "yes":
@@ -36,6 +36,6 @@ func (c *Console) Confirm(ctx context.Context, question string) error {
 		if got.err != nil {
 			c.Printf("\n")
 		}
-		return &Exit{Code: ExitCanceled, Err: errors.New("nothing was done")}
+		return &ExitError{Code: ExitCanceled, Err: errors.New("nothing was done")}
 	}
 }

@@ -34,9 +34,9 @@ type Console struct {
 // DefaultURL is the address of the server when neither --url nor SWELL_URL says one.
 const DefaultURL = "http://127.0.0.1:8080"
 
-// New returns the surroundings of the real process.
-func New() *Console {
-	c := &Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Clock: time.Now}
+// New returns the surroundings of the real process, with the clock that it goes by.
+func New(clock func() time.Time) *Console {
+	c := &Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Clock: clock}
 	c.Person = isatty.IsTerminal(os.Stdin.Fd())
 	if isatty.IsTerminal(os.Stdout.Fd()) && c.Getenv("TERM") != "dumb" {
 		c.Screen = terminal{os.Stdout}

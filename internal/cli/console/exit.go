@@ -28,14 +28,14 @@ const (
 	ExitInterrupted = 130
 )
 
-// Exit is an error that ends the program with a certain code. A nil Err prints nothing more.
-type Exit struct {
+// ExitError is an error that ends the program with a certain code. A nil Err prints nothing more.
+type ExitError struct {
 	Code int
 	Err  error
 }
 
 // Error returns the cause.
-func (e *Exit) Error() string {
+func (e *ExitError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit code %d", e.Code)
 	}
@@ -43,11 +43,11 @@ func (e *Exit) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Exit) Unwrap() error { return e.Err }
+func (e *ExitError) Unwrap() error { return e.Err }
 
 // Usagef returns an error about the command line.
 func Usagef(format string, args ...any) error {
-	return &Exit{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
 // Interrupted reports whether an error came from a signal that ended the command.
@@ -55,7 +55,7 @@ func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
 
 // ExitCode returns the exit code that an error of a command asks for.
 func ExitCode(err error) int {
-	if exit, ok := errors.AsType[*Exit](err); ok {
+	if exit, ok := errors.AsType[*ExitError](err); ok {
 		return exit.Code
 	}
 	if Interrupted(err) {

@@ -63,7 +63,7 @@ func (c *call) retry() error {
 		c.tellRetry(result)
 	}
 	if len(result.RetryShoots) == 0 {
-		return &console.Exit{Code: console.ExitFailed}
+		return &console.ExitError{Code: console.ExitFailed}
 	}
 	if c.wait {
 		return progress.Wait(c.ctx, c.console, c.id, c.output)

@@ -196,5 +196,5 @@ func (f *follower) interrupted() error {
 	f.show()
 	f.screen.close()
 	f.console.Notef("\nStopped watching; the orchestration goes on. To watch it again:\n  %s", f.console.Command("orchestrations", f.options.ID, "watch"))
-	return &console.Exit{Code: console.ExitInterrupted}
+	return &console.ExitError{Code: console.ExitInterrupted}
 }

@@ -58,7 +58,7 @@ func runImport(ctx context.Context, c *console.Console, file string, output cons
 func readPage(c *console.Console, file string) (runtime.RuntimesPage, error) {
 	input := c.In
 	if file != "-" {
-		f, err := os.Open(file) //nolint:gosec // the user names the file
+		f, err := os.Open(file)
 		if err != nil {
 			return runtime.RuntimesPage{}, console.Usagef("read runtimes: %w", err)
 		}

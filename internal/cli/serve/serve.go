@@ -49,7 +49,7 @@ Without authentication the server listens on a loopback address only.`,
 		})
 		settings, err := config.Load(config.Sources{File: file, Environ: c.Environ, Flags: given})
 		if err != nil {
-			return &console.Exit{Code: console.ExitUsage, Err: fmt.Errorf("the settings cannot be used:\n%w", err)}
+			return &console.ExitError{Code: console.ExitUsage, Err: fmt.Errorf("the settings cannot be used:\n%w", err)}
 		}
 		if dump {
 			return settings.Dump(c.Out)

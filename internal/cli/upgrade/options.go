@@ -59,7 +59,7 @@ func (o *options) parameters(kind orchestration.Type) (orchestration.Parameters,
 		workersErr = fmt.Errorf("--%s %d: at least 1 is needed", workersFlag, o.workers)
 	}
 	if err := errors.Join(targetsErr, scheduleErr, workersErr); err != nil {
-		return orchestration.Parameters{}, &console.Exit{Code: console.ExitUsage, Err: err}
+		return orchestration.Parameters{}, &console.ExitError{Code: console.ExitUsage, Err: err}
 	}
 	p := orchestration.Parameters{
 		Version: o.version,
