@@ -15,59 +15,89 @@ const (
 	SourceInfrastructureManager = "infrastructure-manager"
 )
 
-// PartialSource reports whether a source tells a part of a document only: where the runtime is and how it is built, and neither who uses it nor
-// what was done to it before. All other sources tell everything.
-func PartialSource(source string) bool {
-	return source == SourceGardener || source == SourceInfrastructureManager
+// SourcedRuntime is a runtime whose document is of a source, in short.
+type SourcedRuntime struct {
+	InstanceID string
+	RuntimeID  string
+	ShootName  string
 }
 
-// MergeDocument puts a document of a source into the record that is known under the same instance ID, and returns the document to keep and the
-// source whose document it is.
-//
-// A whole document takes the place of the known one. A partial one does so too where the known one is of the same source; into a document of
-// another source it puts the fields that it has and leaves the others as they are. Configurations that a document does not have stay in any case: lists of
-// runtimes hold them only for those who ask for them.
-func MergeDocument(known *Runtime, source string, doc runtime.RuntimeDTO) (runtime.RuntimeDTO, string) {
-	if !PartialSource(source) || known.Source == source {
-		if doc.KymaConfig == nil {
-			doc.KymaConfig = known.DTO.KymaConfig
-		}
-		if doc.ClusterConfig == nil {
-			doc.ClusterConfig = known.DTO.ClusterConfig
-		}
-		return doc, source
+// PartialSource reports whether a source tells a part of a document only: where the runtime is and how it is built, and neither who uses it nor
+// what was done to it before. All other sources tell everything.
+func PartialSource(source string) bool { return sourceRank(source) < wholeRank }
+
+// wholeRank is the rank of sources that tell everything.
+const wholeRank = 2
+
+// sourceRank orders the sources by how much they know of a runtime.
+func sourceRank(source string) int {
+	switch source {
+	case SourceGardener:
+		return 0
+	case SourceInfrastructureManager:
+		return 1
+	default:
+		return wholeRank
 	}
-	merged := known.DTO
+}
+
+// MergeDocument puts a document of a source into the record that is known of the same runtime, and returns the document to keep and the source whose
+// document it is.
+//
+// The source that knows more has the word. A whole document takes the place of the known one, and so does that of a source that knows more than
+// the one before; what the new document leaves empty is filled from the record of a source that knows less. A document of a source that knows
+// less fills what is empty, and touches neither what is there nor the operations. A partial source changes what it has told before, and does not empty
+// it. Configurations that a document does not have stay in any case: lists of runtimes hold them only for those who ask for them.
+func MergeDocument(known *Runtime, source string, doc runtime.RuntimeDTO) (runtime.RuntimeDTO, string) {
+	before, now := sourceRank(known.Source), sourceRank(source)
+	switch {
+	case now < before:
+		merged := known.DTO
+		fillEmpty(&merged, &doc)
+		return merged, known.Source
+	case now > before || now < wholeRank:
+		fillEmpty(&doc, &known.DTO)
+	default:
+		fillConfigs(&doc, &known.DTO)
+	}
+	return doc, source
+}
+
+// fillEmpty gives a document what it does not have and another one has, except for the operations.
+func fillEmpty(doc, from *runtime.RuntimeDTO) {
 	for _, field := range []struct {
 		to   *string
 		from string
 	}{
-		{&merged.RuntimeID, doc.RuntimeID},
-		{&merged.GlobalAccountID, doc.GlobalAccountID},
-		{&merged.SubscriptionGlobalAccountID, doc.SubscriptionGlobalAccountID},
-		{&merged.SubAccountID, doc.SubAccountID},
-		{&merged.ProviderRegion, doc.ProviderRegion},
-		{&merged.SubAccountRegion, doc.SubAccountRegion},
-		{&merged.ShootName, doc.ShootName},
-		{&merged.ServiceClassID, doc.ServiceClassID},
-		{&merged.ServiceClassName, doc.ServiceClassName},
-		{&merged.ServicePlanID, doc.ServicePlanID},
-		{&merged.ServicePlanName, doc.ServicePlanName},
-		{&merged.Provider, doc.Provider},
-		{&merged.UserID, doc.UserID},
-		{&merged.KymaVersion, doc.KymaVersion},
+		{&doc.RuntimeID, from.RuntimeID},
+		{&doc.GlobalAccountID, from.GlobalAccountID},
+		{&doc.SubscriptionGlobalAccountID, from.SubscriptionGlobalAccountID},
+		{&doc.SubAccountID, from.SubAccountID},
+		{&doc.ProviderRegion, from.ProviderRegion},
+		{&doc.SubAccountRegion, from.SubAccountRegion},
+		{&doc.ShootName, from.ShootName},
+		{&doc.ServiceClassID, from.ServiceClassID},
+		{&doc.ServiceClassName, from.ServiceClassName},
+		{&doc.ServicePlanID, from.ServicePlanID},
+		{&doc.ServicePlanName, from.ServicePlanName},
+		{&doc.Provider, from.Provider},
+		{&doc.UserID, from.UserID},
+		{&doc.KymaVersion, from.KymaVersion},
 	} {
-		if field.from != "" {
+		if *field.to == "" {
 			*field.to = field.from
 		}
 	}
-	if doc.KymaConfig != nil {
-		merged.KymaConfig = doc.KymaConfig
+	fillConfigs(doc, from)
+}
+
+func fillConfigs(doc, from *runtime.RuntimeDTO) {
+	if doc.KymaConfig == nil {
+		doc.KymaConfig = from.KymaConfig
 	}
-	if doc.ClusterConfig != nil {
-		merged.ClusterConfig = doc.ClusterConfig
+	if doc.ClusterConfig == nil {
+		doc.ClusterConfig = from.ClusterConfig
 	}
-	return merged, known.Source
 }
 
 // Apply puts what a succeeded upgrade left into a document. A configuration is laid over the known one: fields that it does not have, or has as

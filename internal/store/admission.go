@@ -39,6 +39,9 @@ func (t *Tx) Candidates(ctx context.Context, orchestrationID string, limit int) 
 	if err != nil {
 		return nil, err
 	}
+	if err := t.findInstances(ctx, rows); err != nil {
+		return nil, err
+	}
 	out := make([]fleet.Candidate, len(rows))
 	for i := range rows {
 		out[i].Operation = rows[i].record()
@@ -48,6 +51,39 @@ func (t *Tx) Candidates(ctx context.Context, orchestrationID string, limit int) 
 		}
 	}
 	return out, nil
+}
+
+// findInstances gives operations whose runtime was known by its runtime ID alone, when the targets were resolved, the instance ID that has become known
+// since.
+func (t *Tx) findInstances(ctx context.Context, candidates []candidateRow) error {
+	var ids []string
+	for i := range candidates {
+		if c := &candidates[i]; c.KnownState == "" && c.InstanceID == c.RuntimeID {
+			ids = append(ids, c.RuntimeID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var rows []runtimeRow
+	err := t.scan(ctx, "find runtimes", &rows, "SELECT instance_id, runtime_id, state FROM runtimes WHERE runtime_id IN (?) ORDER BY created_at, instance_id", bun.List(ids))
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	known := make(map[string]*runtimeRow, len(rows))
+	for i := range rows {
+		known[rows[i].RuntimeID] = &rows[i]
+	}
+	var moves tupleValues
+	for i := range candidates {
+		c := &candidates[i]
+		if r := known[c.RuntimeID]; r != nil && c.KnownState == "" && c.InstanceID == c.RuntimeID {
+			c.InstanceID, c.KnownID, c.KnownState = r.InstanceID, r.RuntimeID, r.State
+			moves = append(moves, []any{c.ID, r.InstanceID})
+		}
+	}
+	_, err = t.exec(ctx, "move operations", "WITH v (v_id, v_new) AS (VALUES ?) UPDATE operations SET instance_id = v.v_new FROM v WHERE operations.id = v.v_id", moves)
+	return err
 }
 
 // PastWindows returns pending operations whose window has ended, the earliest first.

@@ -34,7 +34,7 @@ func (t *Tx) InsertOperations(ctx context.Context, ops []fleet.Operation) error 
 			o.UpdatedAt = t.now
 			rows[i] = newOperationRow(o)
 			if _, ok := o.Mark(); ok {
-				touched.add(o)
+				touched.add(o.InstanceID, o.State)
 			}
 		}
 		if _, err := t.tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
@@ -120,7 +120,7 @@ var saveQuery = func() string {
 		sets[i] = c.name + " = CAST(v.v_" + c.name + " AS " + c.cast + ")"
 	}
 	return "WITH v (v_id, v_if_fence, " + strings.Join(names, ", ") + ") AS (VALUES ?) UPDATE operations SET " + strings.Join(sets, ", ") +
-		" FROM v WHERE operations.id = v.v_id AND operations.fence = v.v_if_fence RETURNING operations.id"
+		" FROM v WHERE operations.id = v.v_id AND operations.fence = v.v_if_fence RETURNING operations.id, operations.instance_id"
 }()
 
 // changeValues writes the rows of saveQuery.
@@ -167,21 +167,23 @@ func (t *Tx) SaveOperations(ctx context.Context, changes []fleet.OperationChange
 			values.rows[i] = newOperationRow(&chunk[i].Operation)
 			values.rows[i].UpdatedAt = micros(t.now)
 		}
-		var saved []string
+		var saved []operationRow
 		if err := t.scan(ctx, "save operations", &saved, saveQuery, values); err != nil {
 			return nil, err
 		}
-		written := make(map[string]bool, len(saved))
-		for _, id := range saved {
-			written[id] = true
+		instances := make(map[string]string, len(saved))
+		for i := range saved {
+			instances[saved[i].ID] = saved[i].InstanceID
 		}
 		for i := range chunk {
 			op := &chunk[i].Operation
+			instance, written := instances[cleanText(op.ID)]
 			switch {
-			case !written[cleanText(op.ID)]:
+			case !written:
 				fenced = append(fenced, op.ID)
 			case !op.DryRun && !unstarted(op):
-				touched.add(op)
+				// The runtime may have got another instance ID since the record was read.
+				touched.add(instance, op.State)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func (t *Tx) DeleteFinishedBefore(ctx context.Context, before time.Time, limit i
 	slices.Sort(instances)
 	touched := touchedRuntimes{}
 	for _, id := range instances {
-		touched.add(&fleet.Operation{InstanceID: id, State: fleet.Succeeded})
+		touched.add(id, fleet.Succeeded)
 	}
 	return len(ids), t.refreshStates(ctx, touched)
 }

@@ -17,9 +17,9 @@ import (
 // operation is in progress, which changes nothing for a runtime that is upgrading already.
 type touchedRuntimes map[string]bool
 
-func (t touchedRuntimes) add(op *fleet.Operation) {
-	if op.InstanceID != "" {
-		t[op.InstanceID] = t[op.InstanceID] || op.State != fleet.InProgress
+func (t touchedRuntimes) add(instanceID string, state fleet.State) {
+	if instanceID != "" {
+		t[instanceID] = t[instanceID] || state != fleet.InProgress
 	}
 }
 

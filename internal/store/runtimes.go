@@ -20,6 +20,12 @@ import (
 // runtime ID in place of the instance ID, until a document that knows it takes its place.
 func (t *Tx) PutRuntimes(ctx context.Context, source string, docs []runtime.RuntimeDTO) (fleet.ImportResult, error) {
 	var result fleet.ImportResult
+	if t.Dialect() == Postgres {
+		// Two sources that meet a new runtime at the same time would each make a record of it.
+		if _, err := t.exec(ctx, "wait for other imports", "SELECT pg_advisory_xact_lock(?)", importLock); err != nil {
+			return result, err
+		}
+	}
 	docs, err := t.identify(ctx, source, docs)
 	if err != nil {
 		return result, err
@@ -31,6 +37,9 @@ func (t *Tx) PutRuntimes(ctx context.Context, source string, docs []runtime.Runt
 	}
 	return result, nil
 }
+
+// importLock is the number of PostgreSQL's lock that imports take one after the other.
+const importLock = 0x5357454C4C
 
 // identify gives every document an instance ID, and orders them by it, so that all transactions lock runtimes in the same order.
 func (t *Tx) identify(ctx context.Context, source string, docs []runtime.RuntimeDTO) ([]runtime.RuntimeDTO, error) {
@@ -53,10 +62,13 @@ func (t *Tx) identify(ctx context.Context, source string, docs []runtime.Runtime
 	for chunk := range slices.Chunk(unnamed, lookupChunk) {
 		ids := make([]string, len(chunk))
 		for i := range chunk {
-			ids[i] = chunk[i].RuntimeID
+			ids[i] = cleanText(chunk[i].RuntimeID)
 		}
+		// Of several instances with one runtime ID the last one counts: one whose instance ID is known, that is there, and is the newest.
 		var rows []runtimeRow
-		if err := t.scan(ctx, "find runtimes", &rows, "SELECT instance_id, runtime_id FROM runtimes WHERE runtime_id IN (?)", bun.List(ids)); err != nil {
+		err := t.scan(ctx, "find runtimes", &rows, "SELECT instance_id, runtime_id FROM runtimes WHERE runtime_id IN (?)"+
+			" ORDER BY CASE WHEN instance_id = runtime_id THEN 0 ELSE 1 END, CASE WHEN hidden THEN 0 ELSE 1 END, created_at, instance_id", bun.List(ids))
+		if err != nil {
 			return nil, err
 		}
 		known := make(map[string]string, len(rows))
@@ -96,12 +108,20 @@ func (t *Tx) putRuntimes(ctx context.Context, source string, docs []runtime.Runt
 	for i := range known {
 		byID[known[i].InstanceID] = &known[i]
 	}
+	nameless, err := t.nameless(ctx, docs)
+	if err != nil {
+		return err
+	}
 	var fresh, changed []runtimeRow
+	adopted := map[string]string{}
 	for i := range docs {
 		old := byID[ids[i]]
-		row, err := mergedRow(old, source, docs[i])
+		row, err := mergedRow(old, nameless[cleanText(docs[i].RuntimeID)], source, docs[i])
 		if err != nil {
 			return err
+		}
+		if nameless[row.RuntimeID] != nil && row.RuntimeID != row.InstanceID {
+			adopted[row.RuntimeID] = row.InstanceID
 		}
 		switch {
 		case old == nil:
@@ -114,19 +134,65 @@ func (t *Tx) putRuntimes(ctx context.Context, source string, docs []runtime.Runt
 			result.Unchanged++
 		}
 	}
-	if err := t.adopt(ctx, source, fresh); err != nil {
+	if err := t.adopt(ctx, nameless, adopted); err != nil {
 		return err
 	}
 	return t.writeRuntimes(ctx, byID, fresh, changed)
 }
 
-// mergedRow makes the row of a document. Its state is set later.
-func mergedRow(old *runtimeRow, source string, doc runtime.RuntimeDTO) (runtimeRow, error) {
+// nameless returns the records that have a runtime ID in place of their instance ID, of those runtimes whose instance ID the documents tell.
+func (t *Tx) nameless(ctx context.Context, docs []runtime.RuntimeDTO) (map[string]*runtimeRow, error) {
+	var ids []string
+	for i := range docs {
+		if id := cleanText(docs[i].RuntimeID); id != "" && id != cleanText(docs[i].InstanceID) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	slices.Sort(ids)
+	var rows []runtimeRow
+	err := t.scan(ctx, "find runtimes without an instance", &rows, "SELECT "+columns[runtimeRow](t.tx, "")+
+		" FROM runtimes WHERE instance_id IN (?) AND runtime_id = instance_id ORDER BY instance_id"+rowLock(t.Dialect(), lockRow), bun.List(ids))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*runtimeRow, len(rows))
+	for i := range rows {
+		out[rows[i].RuntimeID] = &rows[i]
+	}
+	return out, nil
+}
+
+// mergedRow makes the row of a document out of the record that is known of its instance, or else of its runtime. Its state is set later.
+func mergedRow(old, nameless *runtimeRow, source string, doc runtime.RuntimeDTO) (runtimeRow, error) {
+	if nameless != nil && nameless.RuntimeID != cleanText(doc.InstanceID) {
+		id := doc.InstanceID
+		known := nameless.kept()
+		doc, source = fleet.MergeDocument(&known, source, doc)
+		doc.InstanceID = id
+	}
 	if old != nil {
-		known := old.record()
+		known := old.kept()
 		doc, source = fleet.MergeDocument(&known, source, doc)
 	}
 	return documentRow(source, doc)
+}
+
+// kept reads the row as its source told it, without the state that was derived since.
+func (r *runtimeRow) kept() fleet.Runtime {
+	kept := r.record()
+	kept.DTO.Status.State = ""
+	var doc struct {
+		Status struct {
+			State runtime.State `json:"state"`
+		} `json:"status"`
+	}
+	if json.Unmarshal([]byte(r.Document), &doc) == nil {
+		kept.DTO.Status.State = doc.Status.State
+	}
+	return kept
 }
 
 // documentRow makes the row of a document. Its state is set later.
@@ -147,32 +213,28 @@ func documentRow(source string, doc runtime.RuntimeDTO) (runtimeRow, error) {
 	}, nil
 }
 
-// adopt removes records that had a runtime ID in place of their instance ID, because whole documents of these runtimes have come.
-func (t *Tx) adopt(ctx context.Context, source string, fresh []runtimeRow) error {
-	if fleet.PartialSource(source) || len(fresh) == 0 {
-		return nil
-	}
-	instanceOf := make(map[string]string, len(fresh))
-	for _, r := range fresh {
-		if r.RuntimeID != "" && r.RuntimeID != r.InstanceID {
-			instanceOf[r.RuntimeID] = r.InstanceID
-		}
-	}
+// adopt removes records that had a runtime ID in place of their instance ID, because the instance IDs have become known, and takes over what
+// belongs to them. The operations are written before the runtimes, as everywhere.
+func (t *Tx) adopt(ctx context.Context, nameless map[string]*runtimeRow, instanceOf map[string]string) error {
 	if len(instanceOf) == 0 {
 		return nil
 	}
-	var removed []runtimeRow
-	err := t.scan(ctx, "replace runtimes", &removed, "DELETE FROM runtimes WHERE instance_id IN (?) AND runtime_id = instance_id RETURNING instance_id, state",
-		bun.List(slices.Sorted(maps.Keys(instanceOf))))
-	if err != nil {
-		return err
-	}
+	ids := slices.Sorted(maps.Keys(instanceOf))
 	counts := stateCounts{}
-	for _, r := range removed {
-		counts.move(r.State, "")
-		if _, err := t.exec(ctx, "move operations", "UPDATE operations SET instance_id = ? WHERE instance_id = ?", instanceOf[r.InstanceID], r.InstanceID); err != nil {
+	moves := make(tupleValues, len(ids))
+	for i, id := range ids {
+		moves[i] = []any{id, instanceOf[id]}
+		counts.move(nameless[id].State, "")
+	}
+	for _, table := range []string{"operations", "events"} {
+		_, err := t.exec(ctx, "move "+table, "WITH v (v_old, v_new) AS (VALUES ?) UPDATE "+table+
+			" SET instance_id = v.v_new FROM v WHERE "+table+".instance_id = v.v_old", moves)
+		if err != nil {
 			return err
 		}
+	}
+	if _, err := t.exec(ctx, "replace runtimes", "DELETE FROM runtimes WHERE instance_id IN (?)", bun.List(ids)); err != nil {
+		return err
 	}
 	return t.addCounts(ctx, counts)
 }

@@ -84,11 +84,13 @@ func testImportOfPartialSources(t *testing.T, open Open) {
 	require.Len(t, rows[0].Own, 1)
 	require.Equal(t, "eu-demo-1", rows[0].DTO.ProviderRegion)
 
-	// The partial source then changes what it knows, and nothing else.
+	// The partial source then fills what is empty, and nothing else.
+	shoot.Provider = "aws"
 	require.Equal(t, fleet.ImportResult{Updated: 1}, put(t, s, fleet.SourceGardener, shoot))
 	require.Equal(t, fleet.ImportResult{Unchanged: 1}, put(t, s, fleet.SourceGardener, shoot))
 	got := runtimeOf(t, s, "i-1")
-	require.Equal(t, "eu-moved", got.DTO.ProviderRegion)
+	require.Equal(t, "eu-demo-1", got.DTO.ProviderRegion)
+	require.Equal(t, "aws", got.DTO.Provider)
 	require.Equal(t, "someone", got.DTO.UserID)
 	require.NotNil(t, got.DTO.Status.Provisioning)
 	require.Equal(t, "import", got.Source)

@@ -19,6 +19,7 @@ import (
 // Store is what the suite needs of an implementation: the port, and the tables themselves for rows that no port method would write.
 type Store interface {
 	fleet.Store
+	RuntimesFrom(ctx context.Context, source string) ([]fleet.SourcedRuntime, error)
 	SQL() *sql.DB
 }
 
@@ -50,6 +51,10 @@ func Run(t *testing.T, open Open) {
 		"ImportKeepsEveryField":   testImportKeepsEveryField,
 		"ImportMerges":            testImportMerges,
 		"ImportOfPartialSources":  testImportOfPartialSources,
+		"SourcesByRank":           testSourcesByRank,
+		"InstanceIDBecomesKnown":  testInstanceIDBecomesKnown,
+		"RuntimesOfASource":       testRuntimesOfASource,
+		"ParallelSources":         testParallelSources,
 		"OwnOperations":           testOwnOperations,
 		"RuntimeStates":           testRuntimeStates,
 		"RuntimeFilters":          testRuntimeFilters,
