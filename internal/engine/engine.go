@@ -34,6 +34,8 @@ type Engine struct {
 	cache   *parameterCache
 	// resolving holds the orchestrations whose targets this process resolves at the moment.
 	resolving sync.Map
+	// resolvers bounds how many orchestrations the sweep lets be resolved at the same time.
+	resolvers chan struct{}
 
 	// background holds everything that Start started; stop ends it.
 	background sync.WaitGroup
@@ -77,6 +79,7 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		store: o.Store, queue: o.Queue, resolver: o.Resolver, log: o.Logger, clock: o.Clock, limits: o.Limits.withDefaults(), metrics: m,
 		exclusive: o.Exclusive, bindings: map[orchestration.Type]*binding{}, running: newRunning(o.Clock), flights: newFlights(), cache: &parameterCache{},
+		resolvers: make(chan struct{}, sweptResolvers),
 	}
 	for t, b := range o.Executors {
 		e.bindings[t] = newBinding(b, o.Clock)
@@ -128,8 +131,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.spawn(e.sweepForEver)
 	e.spawn(e.deliverWakes)
 	for t, b := range e.bindings {
-		if w, ok := b.Executor.(fleet.Watcher); ok {
-			e.spawn(func(ctx context.Context) { e.watch(ctx, t, b.Backend, w) })
+		for _, watch := range e.watches(t, b.Executor) {
+			e.spawn(func(ctx context.Context) { e.watch(ctx, b.Backend, watch) })
 		}
 	}
 	return nil

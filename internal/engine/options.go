@@ -34,7 +34,7 @@ type Options struct {
 type ExecutorBinding struct {
 	// Backend names what the executor speaks to, in messages and metrics.
 	Backend fleet.Backend
-	// Executor carries the operations out. If it also is a fleet.Watcher, it wakes them; if a fleet.Validator, it is asked before anything is stored.
+	// Executor carries the operations out. If it also is a fleet.Watcher or a fleet.RuntimeWatcher, it wakes them; if a fleet.Validator, it is asked before anything is stored.
 	Executor fleet.Executor
 	// RequestsPerSecond is the number of steps per second that may call the executor in this process; 0 means no limit.
 	RequestsPerSecond float64

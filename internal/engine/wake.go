@@ -17,11 +17,12 @@ const (
 	watchAgain = 5 * time.Second
 )
 
-// flights knows the operations in progress by the names of their Shoots, so that a watch can wake them.
+// flights knows the operations in progress by what backends call their runtimes, so that a watch can wake them.
 type flights struct {
-	mu      sync.Mutex
-	byID    map[string]fleet.InFlight
-	byShoot map[string]map[string]bool
+	mu   sync.Mutex
+	byID map[string]fleet.InFlight
+	// byName has the IDs of the operations on a Shoot or on a runtime.
+	byName map[backendName]map[string]bool
 	// added has the operations that were added since the last mark.
 	added map[string]bool
 	// woken has the operations to be woken with the next delivery.
@@ -29,8 +30,15 @@ type flights struct {
 	signal chan struct{}
 }
 
+// backendName is what a backend calls a runtime: one of the fields is set.
+type backendName struct{ shoot, runtime string }
+
+func namesOf(flight fleet.InFlight) [2]backendName {
+	return [2]backendName{{shoot: flight.ShootName}, {runtime: flight.RuntimeID}}
+}
+
 func newFlights() *flights {
-	return &flights{byID: map[string]fleet.InFlight{}, byShoot: map[string]map[string]bool{}, added: map[string]bool{}, woken: map[string]bool{}, signal: make(chan struct{}, 1)}
+	return &flights{byID: map[string]fleet.InFlight{}, byName: map[backendName]map[string]bool{}, added: map[string]bool{}, woken: map[string]bool{}, signal: make(chan struct{}, 1)}
 }
 
 func (f *flights) add(flight fleet.InFlight) {
@@ -49,10 +57,12 @@ func (f *flights) mark() {
 
 func (f *flights) put(flight fleet.InFlight) {
 	f.byID[flight.OperationID] = flight
-	if f.byShoot[flight.ShootName] == nil {
-		f.byShoot[flight.ShootName] = map[string]bool{}
+	for _, name := range namesOf(flight) {
+		if f.byName[name] == nil {
+			f.byName[name] = map[string]bool{}
+		}
+		f.byName[name][flight.OperationID] = true
 	}
-	f.byShoot[flight.ShootName][flight.OperationID] = true
 }
 
 func (f *flights) remove(operationID string) {
@@ -65,9 +75,11 @@ func (f *flights) remove(operationID string) {
 	delete(f.byID, operationID)
 	delete(f.woken, operationID)
 	delete(f.added, operationID)
-	delete(f.byShoot[flight.ShootName], operationID)
-	if len(f.byShoot[flight.ShootName]) == 0 {
-		delete(f.byShoot, flight.ShootName)
+	for _, name := range namesOf(flight) {
+		delete(f.byName[name], operationID)
+		if len(f.byName[name]) == 0 {
+			delete(f.byName, name)
+		}
 	}
 }
 
@@ -81,17 +93,17 @@ func (f *flights) replace(all []fleet.InFlight) {
 		}
 	}
 	f.byID = make(map[string]fleet.InFlight, len(all))
-	f.byShoot = make(map[string]map[string]bool, len(all))
+	f.byName = make(map[backendName]map[string]bool, 2*len(all))
 	for _, flight := range all {
 		f.put(flight)
 	}
 }
 
-// wake asks for a look at the operations of a type on a Shoot.
-func (f *flights) wake(t orchestration.Type, shootName string) {
+// wake asks for a look at the operations of a type on what a backend calls by a name.
+func (f *flights) wake(t orchestration.Type, name backendName) {
 	f.mu.Lock()
 	found := false
-	for id := range f.byShoot[shootName] {
+	for id := range f.byName[name] {
 		if f.byID[id].Type == t {
 			f.woken[id] = true
 			found = true
@@ -153,10 +165,26 @@ func (f *flights) again(operationID string) {
 	}
 }
 
-// watch lets the executor's watch wake operations, and begins it anew when it ends.
-func (e *Engine) watch(ctx context.Context, t orchestration.Type, backend fleet.Backend, w fleet.Watcher) {
+// watches returns the watches of an executor; each wakes operations of the type until ctx ends.
+func (e *Engine) watches(t orchestration.Type, executor fleet.Executor) []func(ctx context.Context) error {
+	var list []func(ctx context.Context) error
+	if w, ok := executor.(fleet.Watcher); ok {
+		list = append(list, func(ctx context.Context) error {
+			return w.Watch(ctx, func(shootName string) { e.flights.wake(t, backendName{shoot: shootName}) })
+		})
+	}
+	if w, ok := executor.(fleet.RuntimeWatcher); ok {
+		list = append(list, func(ctx context.Context) error {
+			return w.WatchRuntimes(ctx, func(runtimeID string) { e.flights.wake(t, backendName{runtime: runtimeID}) })
+		})
+	}
+	return list
+}
+
+// watch lets a watch wake operations, and begins it anew when it ends.
+func (e *Engine) watch(ctx context.Context, backend fleet.Backend, watch func(ctx context.Context) error) {
 	for {
-		err := w.Watch(ctx, func(shootName string) { e.flights.wake(t, shootName) })
+		err := watch(ctx)
 		if ctx.Err() != nil {
 			return
 		}

@@ -31,6 +31,12 @@ type Watcher interface {
 	Watch(ctx context.Context, wake func(shootName string)) error
 }
 
+// RuntimeWatcher is a Watcher for backends that know runtimes by their IDs rather than by their Shoots.
+type RuntimeWatcher interface {
+	// WatchRuntimes calls wake with the ID of each runtime whose state has changed in a way that may matter, until ctx ends. wake returns at once.
+	WatchRuntimes(ctx context.Context, wake func(runtimeID string)) error
+}
+
 // Validator is implemented by executors that can refuse a request before anything is stored.
 type Validator interface {
 	// Validate returns an error of KindInvalid that names the field when no runtime could ever be upgraded with these parameters.
