@@ -64,7 +64,7 @@ var table = rules{
 		{"schema", []pattern{"gqlschema"}},
 		{"windows", []pattern{"internal/window"}},
 		{"tests", []pattern{
-			"internal/testkit/await", "internal/testkit/dtotest", "internal/testkit/landscape", "internal/testkit/postgres", "internal/archtest",
+			"internal/testkit/await", "internal/testkit/dtotest", "internal/testkit/issuer", "internal/testkit/landscape", "internal/testkit/postgres", "internal/archtest",
 		}},
 	},
 	beside: []edge{
@@ -104,6 +104,7 @@ var table = rules{
 
 		{"github.com/danielgtaylor/huma/v2", []pattern{"internal/httpapi/..."}},
 		{"github.com/coreos/go-oidc/v3", []pattern{"internal/auth"}},
+		{"github.com/go-jose/go-jose/v4", []pattern{"internal/auth", "internal/testkit/..."}},
 		{"golang.org/x/oauth2", []pattern{"runtime", "orchestration", "internal/apiclient", "internal/auth", "internal/cli/..."}},
 
 		{"github.com/spf13/cobra", []pattern{"internal/cli/..."}},
@@ -120,7 +121,7 @@ var table = rules{
 		{"github.com/Khan/genqlient", []pattern{"internal/executor/provisioner"}},
 		{"github.com/99designs/gqlgen", []pattern{"gqlschema"}},
 		{"github.com/sony/gobreaker/v2", []pattern{"internal/engine", "internal/executor/..."}},
-		{"golang.org/x/time", []pattern{"internal/engine", "internal/executor/...", "internal/httpapi/...", "internal/inventory/..."}},
+		{"golang.org/x/time", []pattern{"internal/auth", "internal/engine", "internal/executor/...", "internal/httpapi/...", "internal/inventory/..."}},
 		{"golang.org/x/sync", []pattern{
 			"orchestration", "internal/engine/...", "internal/store/...", "internal/inventory/...", "internal/executor/...",
 			"internal/httpapi/...", "internal/app",

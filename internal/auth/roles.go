@@ -17,7 +17,7 @@ const (
 
 // Identity is somebody whose token was verified.
 type Identity struct {
-	// User is the name under which changes are recorded: the verified mail address, or else the subject.
+	// User is the name under which changes are recorded: the verified mail address, or else the subject. With several issuers it names the issuer too.
 	User string
 	// Issuer and Subject identify the person for good.
 	Issuer  string

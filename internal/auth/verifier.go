@@ -15,7 +15,23 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/swell-fleet/swell/internal/fleet"
 )
+
+// What Options take for fields that are not set.
+const (
+	// DefaultGroupsClaim is the claim that holds the groups.
+	DefaultGroupsClaim = "groups"
+	// DefaultLeeway is how far clocks may be apart.
+	DefaultLeeway = 30 * time.Second
+	// DefaultRefresh is how often the keys of a provider are read again without any reason: a key that was withdrawn is not accepted for longer.
+	DefaultRefresh = 15 * time.Minute
+)
+
+// DefaultAlgorithms returns the signature algorithms that are accepted when the Options do not say.
+func DefaultAlgorithms() []string { return []string{oidc.RS256, oidc.ES256, oidc.PS256} }
 
 // Options configure a Verifier.
 type Options struct {
@@ -23,86 +39,71 @@ type Options struct {
 	Issuers []string
 	// Audiences are the values of which a token has to name at least one in its claim "aud". At least one.
 	Audiences []string
-	// GroupsClaim is the claim that holds the groups; empty means "groups".
+	// GroupsClaim is the claim that holds the groups; empty means DefaultGroupsClaim.
 	GroupsClaim string
-	Groups      Groups
-	// Algorithms are the signature algorithms that are accepted; empty means RS256, ES256 and PS256. Symmetric ones and "none" are refused.
+	// Groups says which groups have which role.
+	Groups Groups
+	// Algorithms are the signature algorithms that are accepted; empty means DefaultAlgorithms. Symmetric ones and "none" are refused.
 	Algorithms []string
-	// Leeway is how far the clocks of the provider and of this machine may be apart; zero means 30 s.
+	// Leeway is how far the clocks of the provider and of this machine may be apart; zero means DefaultLeeway.
 	Leeway time.Duration
-	// Client reaches the providers; nil takes one with a timeout of 10 s.
+	// Refresh is how often keys are read again; zero means DefaultRefresh.
+	Refresh time.Duration
+	// Client reaches the providers; nil takes one with a timeout of 10 s. It is not changed.
 	Client *http.Client
+	// Logger takes one line when a provider goes away, and one when it is back. Required.
 	Logger *slog.Logger
-	Clock  func() time.Time
+	// Clock is the time by which tokens are judged. Required.
+	Clock func() time.Time
 }
 
-// maxToken is the size of the largest token that is looked at, in bytes. Tokens of people in hundreds of groups stay far below it.
-const maxToken = 32 << 10
-
-// retryAfter is how long after a failed discovery the provider is asked again at the earliest.
-const retryAfter = 5 * time.Second
-
-// Verifier verifies ID tokens. It is safe for concurrent use.
-type Verifier struct {
-	o         Options
-	providers map[string]*provider
-}
-
-// provider is one trusted issuer, found when it is needed first.
-type provider struct {
-	issuer string
-
-	mu       sync.Mutex
-	verifier *oidc.IDTokenVerifier
-	failure  error
-	tried    time.Time
-}
-
-// NewVerifier checks the options, all problems together. The providers need not be reachable yet.
-func NewVerifier(o Options) (*Verifier, error) {
+// complete checks the options, all problems together, and sets what was left open.
+func (o *Options) complete() error {
 	var problems []error
 	if len(o.Issuers) == 0 {
 		problems = append(problems, errors.New("no issuer is trusted"))
 	}
-	if len(o.Audiences) == 0 {
-		problems = append(problems, errors.New("no audience is accepted"))
-	}
-	for _, issuer := range o.Issuers {
-		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || !secure(u) {
+	for i, issuer := range o.Issuers {
+		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || !secure(u) {
 			problems = append(problems, fmt.Errorf("the issuer %q is not an https address (http is accepted for this machine only)", issuer))
 		}
+		if slices.Contains(o.Issuers[:i], issuer) {
+			problems = append(problems, fmt.Errorf("the issuer %q is named twice", issuer))
+		}
+	}
+	if len(o.Audiences) == 0 {
+		problems = append(problems, errors.New("no audience is accepted"))
 	}
 	if slices.Contains(o.Audiences, "") {
 		problems = append(problems, errors.New("an audience is empty"))
 	}
+	if slices.Contains(o.Groups.Admin, "") || slices.Contains(o.Groups.Operator, "") {
+		problems = append(problems, errors.New("a group is empty"))
+	}
 	if len(o.Algorithms) == 0 {
-		o.Algorithms = []string{oidc.RS256, oidc.ES256, oidc.PS256}
+		o.Algorithms = DefaultAlgorithms()
 	}
 	for _, algorithm := range o.Algorithms {
 		if !slices.Contains(asymmetric, algorithm) {
 			problems = append(problems, fmt.Errorf("the signature algorithm %q is not one of %s", algorithm, strings.Join(asymmetric, ", ")))
 		}
 	}
-	if o.GroupsClaim == "" {
-		o.GroupsClaim = "groups"
-	}
-	if o.Leeway == 0 {
-		o.Leeway = 30 * time.Second
-	}
-	if o.Client == nil {
-		o.Client = &http.Client{Timeout: 10 * time.Second}
+	if o.Leeway < 0 || o.Refresh < 0 {
+		problems = append(problems, errors.New("the leeway or the time between two looks for keys is negative"))
 	}
 	if o.Logger == nil || o.Clock == nil {
 		problems = append(problems, errors.New("the logger or the clock is missing"))
 	}
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("set up authentication: %w", errors.Join(problems...))
+	if o.GroupsClaim == "" {
+		o.GroupsClaim = DefaultGroupsClaim
 	}
-	v := &Verifier{o: o, providers: map[string]*provider{}}
-	for _, issuer := range o.Issuers {
-		v.providers[issuer] = &provider{issuer: issuer}
+	if o.Leeway == 0 {
+		o.Leeway = DefaultLeeway
 	}
-	return v, nil
+	if o.Refresh == 0 {
+		o.Refresh = DefaultRefresh
+	}
+	return errors.Join(problems...)
 }
 
 // asymmetric are the algorithms that a provider can sign with and nobody else.
@@ -114,154 +115,125 @@ func secure(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && (host == "localhost" || host == "127.0.0.1" || host == "::1")
 }
 
-// ErrInvalidToken is returned for tokens that do not verify. Its text may be shown to the caller.
-type ErrInvalidToken struct {
-	Reason string
-	// Err is the cause, for the log.
-	Err error
+// Verifier verifies ID tokens. It is safe for concurrent use. Run has to run as long as it is used.
+type Verifier struct {
+	o         Options
+	accepted  []jose.SignatureAlgorithm
+	providers map[string]*provider
 }
 
-// Error returns the reason and the cause.
-func (e *ErrInvalidToken) Error() string {
-	if e.Err == nil {
-		return e.Reason
+// NewVerifier checks the options. The providers need not be reachable, and are not asked before Run.
+func NewVerifier(o Options) (*Verifier, error) {
+	if err := o.complete(); err != nil {
+		return nil, fmt.Errorf("set up authentication: %w", err)
 	}
-	return e.Reason + ": " + e.Err.Error()
+	v := &Verifier{o: o, providers: map[string]*provider{}}
+	for _, algorithm := range o.Algorithms {
+		v.accepted = append(v.accepted, jose.SignatureAlgorithm(algorithm))
+	}
+	for _, issuer := range o.Issuers {
+		v.providers[issuer] = newProvider(issuer, restricted(o.Client), o.Refresh, o.Logger, o.Clock)
+	}
+	return v, nil
 }
 
-// Unwrap returns the cause.
-func (e *ErrInvalidToken) Unwrap() error { return e.Err }
-
-// ErrUnavailable is returned while the provider that could verify a token does not answer.
-type ErrUnavailable struct {
-	Issuer string
-	Err    error
+// Run keeps what is known of the providers up to date until ctx ends. It returns when nothing of it runs any more.
+func (v *Verifier) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, p := range v.providers {
+		running.Go(func() { p.run(ctx) })
+	}
+	running.Wait()
 }
 
-// Error names the provider.
-func (e *ErrUnavailable) Error() string {
-	return fmt.Sprintf("the identity provider %s does not answer: %v", e.Issuer, e.Err)
-}
+// maxToken is the size of the largest token that is looked at, in bytes. Tokens of people in hundreds of groups stay far below it.
+const maxToken = 32 << 10
 
-// Unwrap returns the cause.
-func (e *ErrUnavailable) Unwrap() error { return e.Err }
-
-// Verify returns whose token it is. Its errors are *ErrInvalidToken and *ErrUnavailable.
+// Verify returns whose token it is. Its errors are *InvalidTokenError and *UnavailableError. It waits for a provider for some seconds at most.
 func (v *Verifier) Verify(ctx context.Context, raw string) (Identity, error) {
 	if len(raw) > maxToken {
-		return Identity{}, &ErrInvalidToken{Reason: "the token is too long"}
+		return Identity{}, &InvalidTokenError{Reason: "the token is too long"}
 	}
 	issuer, err := claimedIssuer(raw)
 	if err != nil {
-		return Identity{}, &ErrInvalidToken{Reason: "the token is not a JSON Web Token", Err: err}
+		return Identity{}, &InvalidTokenError{Reason: "the token is not a JSON Web Token", Err: err}
 	}
 	p, ok := v.providers[issuer]
 	if !ok {
-		return Identity{}, &ErrInvalidToken{Reason: "the issuer of the token is not trusted"}
+		return Identity{}, &InvalidTokenError{Reason: "the issuer of the token is not trusted"}
 	}
-	verifier, err := v.discover(ctx, p)
-	if err != nil {
-		return Identity{}, &ErrUnavailable{Issuer: p.issuer, Err: err}
-	}
-	token, err := verifier.Verify(oidc.ClientContext(ctx, v.o.Client), raw)
-	if err != nil {
-		return Identity{}, v.refusal(p, err)
+	keys := &keySet{provider: p, accepted: v.accepted}
+	token, err := oidc.NewVerifier(p.issuer, keys, &oidc.Config{
+		// The audience is compared with a list, after the signature.
+		SkipClientIDCheck:    true,
+		SupportedSigningAlgs: v.o.Algorithms,
+		Now:                  func() time.Time { return v.o.Clock().Add(-v.o.Leeway) },
+	}).Verify(ctx, raw)
+	switch {
+	case keys.err != nil:
+		return Identity{}, keys.err
+	case err != nil:
+		return Identity{}, refusal(err)
 	}
 	return v.identify(token)
 }
 
-// refusal tells a token that is wrong from keys that cannot be had.
-func (v *Verifier) refusal(p *provider, err error) error {
-	var expired *oidc.TokenExpiredError
-	switch {
-	case errors.As(err, &expired):
-		return &ErrInvalidToken{Reason: "the token has expired", Err: err}
-	case strings.Contains(err.Error(), "fetching keys"):
-		return &ErrUnavailable{Issuer: p.issuer, Err: err}
-	default:
-		return &ErrInvalidToken{Reason: "the token does not verify", Err: err}
+// refusal says what is wrong with a token.
+func refusal(err error) error {
+	if _, ok := errors.AsType[*oidc.TokenExpiredError](err); ok {
+		return &InvalidTokenError{Reason: "the token has expired", Err: err}
 	}
+	return &InvalidTokenError{Reason: "the token does not verify", Err: err}
 }
 
 // identify reads the claims of a verified token.
 func (v *Verifier) identify(token *oidc.IDToken) (Identity, error) {
+	unreadable := func(err error) (Identity, error) {
+		return Identity{}, &InvalidTokenError{Reason: "the claims of the token cannot be read", Err: err}
+	}
+	var payload json.RawMessage
+	if err := token.Claims(&payload); err != nil {
+		return unreadable(err)
+	}
+	all, err := readClaims(payload)
+	if err != nil {
+		return unreadable(err)
+	}
 	if !slices.ContainsFunc(token.Audience, func(a string) bool { return slices.Contains(v.o.Audiences, a) }) {
-		return Identity{}, &ErrInvalidToken{Reason: "the token is meant for another audience"}
+		return Identity{}, &InvalidTokenError{Reason: "the token is meant for another audience"}
 	}
-	var claims struct {
-		NotBefore     *json.Number    `json:"nbf"`
-		Email         json.RawMessage `json:"email"`
-		EmailVerified json.RawMessage `json:"email_verified"`
+	begin, err := all.notBefore()
+	if err != nil {
+		return unreadable(err)
 	}
-	if err := token.Claims(&claims); err != nil {
-		return Identity{}, &ErrInvalidToken{Reason: "the claims of the token cannot be read", Err: err}
+	if v.o.Clock().Add(v.o.Leeway).Before(begin) {
+		return Identity{}, &InvalidTokenError{Reason: "the token is not valid yet"}
 	}
-	if claims.NotBefore != nil {
-		seconds, err := claims.NotBefore.Float64()
-		if err != nil || v.o.Clock().Add(v.o.Leeway).Before(time.Unix(int64(seconds), 0)) {
-			return Identity{}, &ErrInvalidToken{Reason: "the token is not valid yet", Err: err}
-		}
-	}
-	if token.Subject == "" {
-		return Identity{}, &ErrInvalidToken{Reason: "the token names no subject"}
-	}
-	all := map[string]json.RawMessage{}
-	if err := token.Claims(&all); err != nil {
-		return Identity{}, &ErrInvalidToken{Reason: "the claims of the token cannot be read", Err: err}
+	if !printable(token.Subject) {
+		return Identity{}, &InvalidTokenError{Reason: "the token names no subject that can be recorded"}
 	}
 	return Identity{
-		User:    userOf(token.Subject, claims.Email, claims.EmailVerified),
+		User:    v.userOf(token, all),
 		Issuer:  token.Issuer,
 		Subject: token.Subject,
 		Roles:   v.o.Groups.roles(readGroups(all[v.o.GroupsClaim])),
 	}, nil
 }
 
-// userOf returns the mail address when the provider has verified it. Names that people choose themselves are not used: they could choose
-// somebody else's.
-func userOf(subject string, email, verified json.RawMessage) string {
-	var address string
-	if json.Unmarshal(email, &address) != nil || address == "" {
-		return subject
-	}
-	var flag bool
-	var text string
-	if json.Unmarshal(verified, &flag) == nil && flag || json.Unmarshal(verified, &text) == nil && text == "true" {
-		return address
-	}
-	return subject
-}
-
-// discover returns the verifier of a provider, and asks the provider for its keys' address where that is not known yet. A provider that
-// does not answer is not asked again for some seconds, so that requests do not pile up behind it.
-func (v *Verifier) discover(ctx context.Context, p *provider) (*oidc.IDTokenVerifier, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.verifier != nil {
-		return p.verifier, nil
-	}
-	now := v.o.Clock()
-	if p.failure != nil && now.Sub(p.tried) < retryAfter && !now.Before(p.tried) {
-		return nil, p.failure
-	}
-	// Keys are fetched with this context for as long as the process lives, so it must not be that of a request.
-	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), v.o.Client), p.issuer)
-	p.tried = v.o.Clock()
-	if err != nil {
-		if p.failure == nil {
-			v.o.Logger.WarnContext(ctx, "identity provider does not answer", "issuer", p.issuer, "error", err)
+// userOf returns the name under which a person is recorded. A subject that looks like a mail address is marked, and with several issuers each name
+// says whose it is, so that no two people have the same name.
+func (v *Verifier) userOf(token *oidc.IDToken, all claims) string {
+	user := all.mail()
+	if user == "" {
+		user = token.Subject
+		if strings.Contains(user, "@") {
+			user = "sub:" + user
 		}
-		p.failure = err
-		return nil, err
 	}
-	p.failure = nil
-	p.verifier = found.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), v.o.Client), &oidc.Config{
-		// The audience is compared with a list, after the signature.
-		SkipClientIDCheck:    true,
-		SupportedSigningAlgs: v.o.Algorithms,
-		Now:                  func() time.Time { return v.o.Clock().Add(-v.o.Leeway) },
-	})
-	return p.verifier, nil
+	if len(v.o.Issuers) > 1 {
+		user += " (" + token.Issuer + ")"
+	}
+	return user
 }
 
 // claimedIssuer reads who a token says to come from, before it is verified, to pick the provider that can verify it.
@@ -283,23 +255,17 @@ func claimedIssuer(raw string) (string, error) {
 	return claims.Issuer, nil
 }
 
-// Healthy returns nil when every provider has been found.
-func (v *Verifier) Healthy(ctx context.Context) error {
-	var problems []error
+// Healthy returns nil when every provider has answered the last time it was asked. Its message may be shown to everyone.
+func (v *Verifier) Healthy(context.Context) error {
+	var away []string
+	var causes []error
 	for _, issuer := range v.o.Issuers {
-		if _, err := v.discover(ctx, v.providers[issuer]); err != nil {
-			problems = append(problems, &ErrUnavailable{Issuer: issuer, Err: err})
+		if err := v.providers[issuer].state(); err != nil {
+			away, causes = append(away, issuer), append(causes, err)
 		}
 	}
-	return errors.Join(problems...)
-}
-
-// Bearer returns the token of an Authorization header; false when there is none or it has another form.
-func Bearer(header string) (string, bool) {
-	scheme, token, ok := strings.Cut(header, " ")
-	token = strings.TrimSpace(token)
-	if !ok || !strings.EqualFold(scheme, "Bearer") || token == "" || strings.ContainsAny(token, " ,") {
-		return "", false
+	if len(away) == 0 {
+		return nil
 	}
-	return token, true
+	return fleet.Unavailable("no answer from "+strings.Join(away, ", "), errors.Join(causes...))
 }

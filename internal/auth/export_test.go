@@ -1,0 +1,4 @@
+package auth
+
+// ReadGroups is readGroups, for tests.
+var ReadGroups = readGroups
