@@ -37,7 +37,7 @@ func (t *Tx) InsertOperations(ctx context.Context, ops []fleet.Operation) error 
 				touched.add(o.InstanceID, o.State)
 			}
 		}
-		if _, err := t.tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
+		if _, err := t.tx.NewInsert().Model(&rows).Returning("NULL").Exec(ctx); err != nil {
 			return insertError(ctx, "insert operations", err)
 		}
 	}
@@ -70,7 +70,7 @@ func (t *Tx) InsertLeftOut(ctx context.Context, left []fleet.LeftOut) error {
 				InstanceID: l.InstanceID, Reason: l.Reason, Description: l.Description,
 			}
 		}
-		if _, err := t.tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
+		if _, err := t.tx.NewInsert().Model(&rows).Returning("NULL").Exec(ctx); err != nil {
 			return insertError(ctx, "insert what was left out", err)
 		}
 	}

@@ -31,7 +31,7 @@ func (t *Tx) InsertOrchestration(ctx context.Context, o *fleet.Orchestration) er
 		CountPending: o.Counts.Pending, CountInProgress: o.Counts.InProgress, CountSucceeded: o.Counts.Succeeded,
 		CountFailed: o.Counts.Failed, CountCanceled: o.Counts.Canceled,
 	}
-	_, err := t.tx.NewInsert().Model(&row).Exec(ctx)
+	_, err := t.tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
 	return insertError(ctx, "insert an orchestration", err)
 }
 

@@ -265,13 +265,13 @@ func (t *Tx) writeRuntimes(ctx context.Context, known map[string]*runtimeRow, fr
 		}
 	}
 	if len(fresh) > 0 {
-		if _, err := t.tx.NewInsert().Model(&fresh).Exec(ctx); err != nil {
+		if _, err := t.tx.NewInsert().Model(&fresh).Returning("NULL").Exec(ctx); err != nil {
 			// Another import may have brought the same runtime at the same time; the transaction is then repeated.
 			return storeError(ctx, "insert runtimes", err)
 		}
 	}
 	if len(changed) > 0 {
-		query := t.tx.NewInsert().Model(&changed).On("CONFLICT (instance_id) DO UPDATE")
+		query := t.tx.NewInsert().Model(&changed).Returning("NULL").On("CONFLICT (instance_id) DO UPDATE")
 		for _, f := range t.tx.Dialect().Tables().Get(runtimeRowType).Fields {
 			if f.Name != "instance_id" {
 				query = query.Set("? = EXCLUDED.?", bun.Ident(f.Name), bun.Ident(f.Name))

@@ -126,9 +126,9 @@ CREATE INDEX runtimes_state ON runtimes (state, created_at, instance_id);
 CREATE INDEX runtimes_runtime ON runtimes (runtime_id, created_at, instance_id, hidden);
 CREATE INDEX runtimes_account ON runtimes (global_account_id, created_at, instance_id, hidden);
 CREATE INDEX runtimes_subaccount ON runtimes (sub_account_id, created_at, instance_id, hidden);
-CREATE INDEX runtimes_region ON runtimes (region, created_at, instance_id, hidden);
+CREATE INDEX runtimes_region ON runtimes (region, created_at, instance_id, hidden, plan_name);
 CREATE INDEX runtimes_shoot ON runtimes (shoot_name, created_at, instance_id, hidden);
-CREATE INDEX runtimes_plan ON runtimes (plan_name, created_at, instance_id, hidden);
+CREATE INDEX runtimes_plan ON runtimes (plan_name, created_at, instance_id, hidden, region);
 CREATE INDEX runtimes_expired ON runtimes (created_at, instance_id, hidden) WHERE expired = TRUE;
 
 -- How many runtimes are in each state, as the sum of changes: rows are only added, so that writers never wait for each other, and folded
