@@ -148,12 +148,14 @@ func TestCase_S3(t *testing.T) {
 	t.Run("b: the later window does not occupy the worker", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t, 2)
-		soon := s.clock.Now().Add(3 * time.Second).UTC().Truncate(time.Second)
+		soon := s.clock.Now().Add(30 * time.Minute).UTC().Truncate(time.Second)
 		begun := s.clock.Now().Add(-time.Minute).UTC()
 		s.targets.answer.Runtimes[0].Window = fleet.WindowRule{Begin: soon.Format("150405-0700"), End: soon.Add(time.Hour).Format("150405-0700")}
 		s.targets.answer.Runtimes[1].Window = fleet.WindowRule{Begin: begun.Format("150405-0700"), End: begun.Add(2 * time.Hour).Format("150405-0700")}
 		p := s.start(t)
 		id := p.create(t, request(1, orchestration.MaintenanceWindow))
+		s.waitForOperation(t, id, "rt-1", func(op fleet.Operation) bool { return op.State == fleet.Succeeded })
+		s.clock.Advance(30 * time.Minute)
 		s.waitFor(t, id, inState(fleet.Succeeded))
 		accepted := s.fake.Accepted()
 		require.Len(t, accepted, 2)

@@ -123,7 +123,7 @@ func TestALongStepKeepsItsLease(t *testing.T) {
 	id := p.create(t, request(1, orchestration.Immediate))
 	<-h.entered
 	first := s.operations(t, id)["rt-0"].LeaseUntil
-	s.waitForOperation(t, id, "rt-0", func(op fleet.Operation) bool { return op.LeaseUntil.After(first.Add(2 * time.Second)) })
+	s.waitForOperation(t, id, "rt-0", func(op fleet.Operation) bool { return op.LeaseUntil.After(first.Add(3 * time.Second)) })
 	close(h.release)
 	s.waitFor(t, id, inState(fleet.Succeeded))
 	require.Equal(t, once(1), s.starts())

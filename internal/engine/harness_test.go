@@ -22,7 +22,7 @@ import (
 
 const (
 	clusterType = orchestration.UpgradeClusterOrchestration
-	patience    = 40 * time.Second
+	patience    = 90 * time.Second
 )
 
 var someone = fleet.Actor{User: "someone"}
@@ -167,7 +167,7 @@ var quick = engine.Limits{
 }
 
 // shortLived makes a process that is replaced soon after it stops answering.
-func shortLived(o *engine.Options) { o.Limits.LeaseFor = time.Second }
+func shortLived(o *engine.Options) { o.Limits.LeaseFor = 2 * time.Second }
 
 // start runs a process on the site until the test ends.
 func (s *site) start(t testing.TB, change ...func(o *engine.Options)) *process {

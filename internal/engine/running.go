@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -22,14 +23,16 @@ type running struct {
 
 	mu    sync.Mutex
 	steps map[string]*runningStep
-	// ended has when the last step of an operation ended, for a little while.
-	ended map[string]time.Time
-	idle  chan struct{} // closed while nothing runs
+	// ended has when the last step of an operation that goes on ended, for a little while.
+	ended  map[string]time.Time
+	pruned time.Time
+	idle   chan struct{} // closed while nothing runs
 }
 
 // runningStep is one of them.
 type runningStep struct {
 	operation fleet.Operation
+	begun     time.Time
 	// claimed is true from when the operation is known to when its result is handed over to be written.
 	claimed bool
 	renewed time.Time
@@ -54,25 +57,26 @@ func (r *running) begin(operationID string, cancel context.CancelCauseFunc) (*ru
 	if len(r.steps) == 0 {
 		r.idle = make(chan struct{})
 	}
-	s := &runningStep{cancel: cancel}
+	s := &runningStep{cancel: cancel, begun: r.clock()}
 	r.steps[operationID] = s
 	return s, true
 }
 
-// end removes a step and reports whether a wake came while it ran.
-func (r *running) end(operationID string) (again bool) {
+// end removes a step, after which there is another one or not, and reports whether a wake came while it ran.
+func (r *running) end(operationID string, goesOn bool) (again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.steps[operationID]
 	delete(r.steps, operationID)
 	now := r.clock()
-	r.ended[operationID] = now
-	if len(r.ended) > 10*len(r.steps)+1000 {
-		for id, at := range r.ended {
-			if now.Sub(at) > settleDown {
-				delete(r.ended, id)
-			}
-		}
+	if goesOn {
+		r.ended[operationID] = now
+	} else {
+		delete(r.ended, operationID)
+	}
+	if now.Sub(r.pruned) > settleDown {
+		r.pruned = now
+		maps.DeleteFunc(r.ended, func(_ string, at time.Time) bool { return now.Sub(at) > settleDown })
 	}
 	if len(r.steps) == 0 {
 		close(r.idle)
@@ -117,21 +121,36 @@ func (r *running) fenced(operationID string) {
 	}
 }
 
-// wake remembers that a running step has to be followed by another one. It returns false when no step of the operation runs, and
-// whether one ended so short ago that its job may not be waiting yet.
-func (r *running) wake(operationID string) (runs, justEnded bool) {
+// alive reports whether a step of the operation runs here and is not older than a limit.
+func (r *running) alive(operationID string, limit time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s, ok := r.steps[operationID]; ok {
-		s.again = true
-		return true, false
-	}
-	at, ok := r.ended[operationID]
-	return false, ok && r.clock().Sub(at) < settleDown
+	s, ok := r.steps[operationID]
+	return ok && r.clock().Sub(s.begun) < limit
 }
 
-// settleDown is how long the queue may take to put a job back whose handler has returned.
-const settleDown = time.Second
+// wake remembers that a running step has to be followed by another one. It returns false when no step of the operation runs here.
+func (r *running) wake(operationID string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.steps[operationID]
+	if ok {
+		s.again = true
+	}
+	return ok
+}
+
+// justEnded reports whether a step of the operation ended here so short ago that its job may not be back in the queue yet.
+func (r *running) justEnded(operationID string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, ok := r.ended[operationID]
+	return ok && r.clock().Sub(at) < settleDown
+}
+
+// settleDown is how long the queue may take to put a job back whose handler has returned. It writes many at a time, and may have to wait for
+// the database.
+const settleDown = 15 * time.Second
 
 // wait waits until nothing runs.
 func (r *running) wait(ctx context.Context) error {

@@ -25,7 +25,7 @@ func (e *Engine) step(ctx context.Context, job fleet.Job) (time.Duration, error)
 		return time.Second, nil
 	}
 	again, err := e.stepOf(ctx, job, current)
-	if e.running.end(job.OperationID) && again > wakeAfter {
+	if e.running.end(job.OperationID, again > 0) && again > wakeAfter {
 		again = wakeAfter
 	}
 	return again, err

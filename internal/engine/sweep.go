@@ -9,6 +9,9 @@ import (
 	"github.com/swell-fleet/swell/internal/fleet"
 )
 
+// sweptResolvers is how many orchestrations are resolved at the same time without a job of their own; the rest waits for the next sweep.
+const sweptResolvers = 4
+
 // takeOverChunk is how many operations are taken over in one transaction.
 const takeOverChunk = 500
 
@@ -68,7 +71,13 @@ func (e *Engine) bringOn(ctx context.Context, o *fleet.Orchestration) error {
 			return nil
 		}
 		// Resolving may take long, and others must not wait for it.
+		select {
+		case e.resolvers <- struct{}{}:
+		default:
+			return nil
+		}
 		e.background.Go(func() {
+			defer func() { <-e.resolvers }()
 			if _, err := e.resolve(ctx, o.ID); err != nil && ctx.Err() == nil {
 				e.log.ErrorContext(ctx, "resolve targets", "orchestration_id", o.ID, "error", err)
 			}
@@ -134,11 +143,13 @@ func (e *Engine) takeOver(ctx context.Context, find func(ctx context.Context, tx
 			if op.State != fleet.InProgress {
 				continue
 			}
-			if !waits[op.JobID] {
+			// With a slow store the lease of a step may run out although its process, this one, is well.
+			here := e.running.alive(op.ID, e.limits.StepTimeout+e.limits.LeaseFor)
+			if !here && !waits[op.JobID] {
 				changes = append(changes, fleet.TakeOver(op, tx.Now(), e.limits.LeaseFor))
 				continue
 			}
-			if op.CheckAt.Before(tx.Now()) {
+			if !here && op.CheckAt.Before(tx.Now()) {
 				due = append(due, op.JobID)
 			}
 			kept := fleet.OperationChange{Operation: op, IfFence: op.Fence}
@@ -170,7 +181,7 @@ func (e *Engine) takeOver(ctx context.Context, find func(ctx context.Context, tx
 		e.log.InfoContext(ctx, "operation taken over", "operation_id", op.ID, "orchestration_id", op.OrchestrationID, "attempt", op.Attempt)
 	}
 	if len(due) > 0 {
-		if err := e.queue.Wake(ctx, due); err != nil {
+		if _, err := e.queue.Wake(ctx, due); err != nil {
 			return fmt.Errorf("wake due jobs: %w", err)
 		}
 	}

@@ -197,8 +197,7 @@ func (e *Engine) watch(ctx context.Context, backend fleet.Backend, watch func(ct
 	}
 }
 
-// deliverWakes makes the jobs of woken operations due. A running step is followed by another one; a job whose step has just ended may not be
-// back in the queue yet, so it is tried again.
+// deliverWakes delivers wakes a little while after they came, so that many of them count once.
 func (e *Engine) deliverWakes(ctx context.Context) {
 	for {
 		select {
@@ -211,22 +210,34 @@ func (e *Engine) deliverWakes(ctx context.Context) {
 			return
 		case <-time.After(wakeEvery):
 		}
-		var jobs []int64
-		for _, flight := range e.flights.take() {
-			runs, justEnded := e.running.wake(flight.OperationID)
-			switch {
-			case runs:
-			case justEnded:
-				e.flights.again(flight.OperationID)
-			case flight.JobID != 0:
-				jobs = append(jobs, flight.JobID)
-			}
+		e.deliver(ctx)
+	}
+}
+
+// deliver makes the jobs of woken operations due. A running step is followed by another one; a job whose step has just ended may not be back in
+// the queue yet, so it is tried again with the next delivery.
+func (e *Engine) deliver(ctx context.Context) {
+	flights := map[int64]string{}
+	var jobs []int64
+	for _, flight := range e.flights.take() {
+		if !e.running.wake(flight.OperationID) && flight.JobID != 0 {
+			flights[flight.JobID] = flight.OperationID
+			jobs = append(jobs, flight.JobID)
 		}
-		if len(jobs) == 0 {
-			continue
-		}
-		if err := e.queue.Wake(ctx, jobs); err != nil {
-			e.log.WarnContext(ctx, "wake operations", "operations", len(jobs), "error", err)
+	}
+	if len(jobs) == 0 {
+		return
+	}
+	woken, err := e.queue.Wake(ctx, jobs)
+	if err != nil {
+		e.log.WarnContext(ctx, "wake operations", "operations", len(jobs), "error", err)
+	}
+	for _, id := range woken {
+		delete(flights, id)
+	}
+	for _, operationID := range flights {
+		if err != nil || e.running.justEnded(operationID) {
+			e.flights.again(operationID)
 		}
 	}
 }

@@ -85,8 +85,8 @@ type Queue interface {
 	Waiting(ctx context.Context, tx Tx, jobIDs []int64) ([]int64, error)
 	// Nudge tells the workers of this process, after the commit, that jobs are waiting. Other replicas find them by themselves.
 	Nudge()
-	// Wake makes a waiting job run at once. Numbers of jobs that run or have ended are ignored.
-	Wake(ctx context.Context, jobIDs []int64) error
+	// Wake makes waiting jobs run at once, and returns the numbers of those that waited. Those that run or have ended are left alone.
+	Wake(ctx context.Context, jobIDs []int64) (woken []int64, err error)
 }
 
 // JobKind names what a job does.

@@ -100,13 +100,13 @@ func (j *Jobs) Nudge() {
 }
 
 // Wake makes waiting jobs run at once. See fleet.Queue.
-func (j *Jobs) Wake(ctx context.Context, jobIDs []int64) (err error) {
+func (j *Jobs) Wake(ctx context.Context, jobIDs []int64) (woken []int64, err error) {
 	if len(jobIDs) == 0 {
-		return nil
+		return nil, nil
 	}
 	tx, err := j.db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin a transaction: %w", err)
+		return nil, fmt.Errorf("begin a transaction: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -114,18 +114,18 @@ func (j *Jobs) Wake(ctx context.Context, jobIDs []int64) (err error) {
 		}
 	}()
 	// What has ended would be run again otherwise.
-	waiting, err := j.waiting(ctx, tx, jobIDs)
+	woken, err = j.waiting(ctx, tx, jobIDs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, id := range waiting {
+	for _, id := range woken {
 		if _, err := j.client.JobRetryTx(ctx, tx, id); err != nil && !errors.Is(err, river.ErrNotFound) {
-			return fmt.Errorf("make job %d due: %w", id, err)
+			return nil, fmt.Errorf("make job %d due: %w", id, err)
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return nil, fmt.Errorf("commit: %w", err)
 	}
 	j.Nudge()
-	return nil
+	return woken, nil
 }
