@@ -28,7 +28,7 @@ func NewRoot(c *console.Console) *cobra.Command {
 		Long: `Upgrade fleets of managed Kyma runtimes: which ones, to which version, when, and how many at once.
 
 See also: swell help exit-codes, swell help output, swell help environment, swell help targets.`,
-		Example: `  swell upgrade cluster --target 'region=^eu-' --version 1.34.7 --parallel-workers 20 --wait
+		Example: `  swell upgrade cluster --target 'region=^eu-' --version 1.34.7 --wait
   swell orchestrations
   swell runtimes --state failed`,
 		Version:       app.Version(),
@@ -45,10 +45,11 @@ See also: swell help exit-codes, swell help output, swell help environment, swel
 		return console.Usagef("%w\nsee '%s --help'", err, cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.URL, "url", "", "address of the server [$SWELL_URL] (default "+console.DefaultURL+")")
-	flags.StringVar(&tokenFile, "token-file", "", "file that holds the bearer token; $SWELL_TOKEN holds the token itself")
+	flags.StringVar(&c.URL, "url", "", "`URL` of the server [$SWELL_URL] (default "+console.DefaultURL+")")
+	flags.StringVar(&tokenFile, "token-file", "", "`FILE` that holds the bearer token; $SWELL_TOKEN holds the token itself")
 	root.AddCommand(upgrade.NewCommand(c), orchestrations.NewCommand(c), runtimes.NewCommand(c), taskrun.NewCommand(c), serve.NewCommand(c))
 	root.AddCommand(topics()...)
+	fitHelp(root, c)
 	return root
 }
 

@@ -17,7 +17,8 @@ func topics() []*cobra.Command {
   0    all went well; an orchestration that was waited for succeeded
   1    something went wrong; an orchestration that was waited for failed
   2    the command line or the settings were not understood; nothing was sent
-  3    an orchestration that was waited for was canceled, or a question was not answered with yes
+  3    an orchestration that was waited for was canceled,
+       or a question was not answered with yes
   4    the server did not answer, or is not able to at the moment
   5    the server refused who asked or what was asked (status 4xx)
   130  a signal ended the command; an orchestration that was watched goes on

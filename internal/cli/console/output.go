@@ -39,7 +39,7 @@ func (f *Format) Type() string { return "format" }
 // OutputFlag adds --output to a command.
 func OutputFlag(cmd *cobra.Command, f *Format) {
 	*f = Table
-	cmd.Flags().VarP(f, "output", "o", "form of the output: table or json")
+	cmd.Flags().VarP(f, "output", "o", "`FORMAT` of the output: table or json")
 	// The completion of a flag that was just added cannot fail.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(Table), string(JSON)}, cobra.ShellCompDirectiveNoFileComp))
 }

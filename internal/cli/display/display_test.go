@@ -142,3 +142,10 @@ func TestDurationsAndNumbers(t *testing.T) {
 	require.Equal(t, "1 runtime", Count(1, "runtime"))
 	require.Equal(t, "0 runtimes", Count(0, "runtime"))
 }
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "one two\nthree four\n\n  kept as it is\nfive six", Wrap("one two\nthree\nfour\n\n  kept as it is\nfive six", 10))
+	require.Equal(t, "unbreakable\nword", Wrap("unbreakable word", 5))
+	require.Empty(t, Wrap("", 10))
+}

@@ -76,3 +76,23 @@ func Pad(s string, columns int, right bool) string {
 	}
 	return s + fill
 }
+
+// Wrap breaks the paragraphs of a text to a number of columns. Lines that begin with a space are kept as they are.
+func Wrap(text string, columns int) string {
+	var lines []string
+	open := false
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || line[0] == ' ' {
+			lines, open = append(lines, line), false
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			if last := len(lines) - 1; open && Width(lines[last])+1+Width(word) <= columns {
+				lines[last] += " " + word
+			} else {
+				lines, open = append(lines, word), true
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -76,34 +76,39 @@ var actions = []action{
 func NewCommand(c *console.Console) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use: `orchestrations [ID [operations [OPERATION-ID] | leftout | watch | cancel | retry]]`,
+		Use: "orchestrations [ID [ACTION [OPERATION-ID]]]",
 		// The words that the predecessor's users have in their fingers.
 		Aliases: []string{"orchestration", "o"},
 		Short:   "List orchestrations; show, watch, cancel or retry one",
 		Long: `List orchestrations; show, watch, cancel or retry one.
 
-  orchestrations                           list, newest first (--state, --page, --page-size)
-  orchestrations ID                        one orchestration with its parameters and counts
-  orchestrations ID operations             its operations (--state, --page, --page-size)
-  orchestrations ID operations OPERATION   one operation with the configuration that it applies
-  orchestrations ID leftout                the runtimes that its targets match and that it leaves out, with the reason
-  orchestrations ID watch                  its progress until it has ended; the exit code tells the outcome
-  orchestrations ID cancel                 start nothing more; what is in progress runs to its end (--yes, --wait)
-  orchestrations ID retry                  try again what failed or was canceled (--operation, --now, --wait)
+  swell orchestrations                 list (--state, --page, --page-size)
+  swell orchestrations ID              one of them, with its parameters
+  swell orchestrations ID operations   its operations (flags as for list)
+  swell orchestrations ID operations OPERATION-ID
+                                       one operation, with its configuration
+  swell orchestrations ID leftout      what its targets match and it leaves out
+  swell orchestrations ID watch        its progress until it has ended
+  swell orchestrations ID cancel       start nothing more (--yes, --wait)
+  swell orchestrations ID retry        try again what failed or was canceled
+                                       (--operation, --now, --wait)
 
-An ID may be shortened to its first characters where only one of the newest 1,000 orchestrations begins with them.
+Lists are newest first. An ID may be shortened to its first characters where only one of the newest 1,000 orchestrations begins with
+them. After a cancel, what is in progress runs to its end.
 
-The exit code of watch and --wait: 0 succeeded, 1 failed, 3 canceled, 130 interrupted (the orchestration goes on).`,
+The exit code of watch and --wait tells the outcome: 0 succeeded, 1 failed, 3 canceled, 130 when the watching was interrupted (the
+orchestration goes on).`,
 		Example: `  swell orchestrations --state "in progress"
   swell orchestrations 6f1c9a2e operations --state failed
   swell orchestrations 6f1c9a2e retry --now --wait`,
 		Args: cobra.MaximumNArgs(3),
 	}
 	flags := cmd.Flags()
-	console.ListFlag(flags, &o.states, stateFlag, "", "only these states: pending, in progress, canceling, canceled, succeeded, failed")
-	flags.IntVar(&o.page, pageFlag, 0, "only this page, from 1 on")
-	flags.IntVar(&o.pageSize, pageSizeFlag, 0, "rows of a page")
-	console.ListFlag(flags, &o.operations, operationFlag, "", "ID of an operation to retry or show; may be repeated for retry")
+	flags.SortFlags = false
+	console.ListFlag(flags, &o.states, stateFlag, "", "only in this `STATE`: pending, in progress, canceling, canceled, succeeded, failed")
+	flags.IntVar(&o.page, pageFlag, 0, "only the page with this `NUMBER`, from 1 on")
+	flags.IntVar(&o.pageSize, pageSizeFlag, 0, "`ROWS` of a page")
+	console.ListFlag(flags, &o.operations, operationFlag, "", "`ID` of an operation to retry or show; may be repeated for retry")
 	flags.BoolVar(&o.now, nowFlag, false, "retry without waiting for the maintenance windows")
 	flags.BoolVarP(&o.yes, yesFlag, "y", false, "do not ask before canceling; needed where there is no terminal to ask at")
 	flags.BoolVarP(&o.wait, waitFlag, "w", false, "after cancel or retry, show the progress until the orchestration has ended")

@@ -28,7 +28,8 @@ The file holds the document that GET /runtimes answers with, so the runtimes of 
 "-" reads it from the standard input. Known runtimes are updated by their instance ID, none is removed, and importing
 the same file again changes nothing. Large files are sent in parts.`,
 		Example: `  swell runtimes import runtimes.json
-  swell --url https://old.example runtimes --state all --ops all -o json | swell runtimes import -`,
+  swell --url https://old.example runtimes --state all --ops all -o json |
+    swell runtimes import -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImport(cmd.Context(), c, args[0], output)

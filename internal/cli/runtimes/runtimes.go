@@ -40,21 +40,22 @@ Suspended and deprovisioned runtimes are listed only when --state asks for them.
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), c) },
 	}
 	flags := cmd.Flags()
+	flags.SortFlags = false
 	p := &o.params
-	console.ListFlag(flags, &p.GlobalAccountIDs, "account", "g", "global account ID")
-	console.ListFlag(flags, &p.SubAccountIDs, "subaccount", "s", "sub-account ID")
-	console.ListFlag(flags, &p.InstanceIDs, "instance-id", "", "instance ID")
-	console.ListFlag(flags, &p.RuntimeIDs, "runtime-id", "r", "runtime ID")
-	console.ListFlag(flags, &p.Regions, "region", "", "region of the provider")
-	console.ListFlag(flags, &p.Shoots, "shoot", "c", "name of the Shoot")
-	console.ListFlag(flags, &p.Plans, "plan", "p", "name of the service plan")
-	console.ListFlag(flags, &o.states, "state", "", "state, or all: "+strings.Join(stateWords, ", "))
+	console.ListFlag(flags, &p.GlobalAccountIDs, "account", "g", "`ID` of the global account")
+	console.ListFlag(flags, &p.SubAccountIDs, "subaccount", "s", "`ID` of the sub-account")
+	console.ListFlag(flags, &p.InstanceIDs, "instance-id", "", "`ID` of the service instance")
+	console.ListFlag(flags, &p.RuntimeIDs, "runtime-id", "r", "`ID` of the runtime")
+	console.ListFlag(flags, &p.Regions, "region", "", "`REGION` of the provider")
+	console.ListFlag(flags, &p.Shoots, "shoot", "c", "`NAME` of the Shoot")
+	console.ListFlag(flags, &p.Plans, "plan", "p", "`NAME` of the service plan")
+	console.ListFlag(flags, &o.states, "state", "", "`STATE` of the runtime, or all: "+strings.Join(stateWords, ", "))
 	flags.BoolVar(&p.Expired, "expired", false, "expired runtimes only")
-	flags.StringVar(&o.operations, "ops", "last", "operations that are shown of each runtime: last or all")
+	flags.StringVar(&o.operations, "ops", "last", "`WHICH` operations are shown of each runtime: last or all")
 	flags.BoolVar(&p.KymaConfig, "kyma-config", false, "add the Kyma configuration (with -o json)")
 	flags.BoolVar(&p.ClusterConfig, "cluster-config", false, "add the cluster configuration (with -o json)")
-	flags.IntVar(&p.Page, "page", 0, "only this page, from 1 on (with --page-size)")
-	flags.IntVar(&p.PageSize, "page-size", 0, "runtimes of a page")
+	flags.IntVar(&p.Page, "page", 0, "only the page with this `NUMBER`, from 1 on")
+	flags.IntVar(&p.PageSize, "page-size", 0, "`RUNTIMES` of a page")
 	console.OutputFlag(cmd, &o.output)
 	cmd.AddCommand(newImport(c))
 	return cmd

@@ -12,11 +12,14 @@ import (
 
 // Help explains the form of a target for help texts.
 const Help = `A target is "all", or fields that all have to match, separated by commas:
-  account=PATTERN  subaccount=PATTERN  region=PATTERN   patterns (RE2, not anchored: ^eu- for a beginning)
-  plan=NAME  shoot=NAME  runtime-id=ID  instance-id=ID  exact values
-Give the flag several times for runtimes that match one or the other. A comma inside {}, [], () or
-double quotes belongs to the pattern: --target 'account=ga-[0-9]{1,3},region="eu-1,2"'.
-The shell should see the target in single quotes.`
+
+  account=PATTERN  subaccount=PATTERN  region=PATTERN    RE2 patterns
+  plan=NAME  shoot=NAME  runtime-id=ID  instance-id=ID   exact values
+
+A pattern may match anywhere in the value; ^ and $ anchor it. Give the flag several times for runtimes that match one or the other. A
+comma inside {}, [], () or double quotes belongs to the pattern:
+
+  --target 'account=ga-[0-9]{1,3},region="eu-1,2"'`
 
 // field is one key that a target may have.
 type field struct {

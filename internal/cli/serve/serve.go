@@ -24,7 +24,7 @@ func NewCommand(c *console.Console) *cobra.Command {
 
 Settings come from a YAML file (--config), from environment variables and from flags; a later source wins.
 Without authentication the server listens on a loopback address only.`,
-		Example: `  swell serve --gardener-kubeconfig kubeconfig.yaml --gardener-namespace garden-kyma
+		Example: `  swell serve --gardener-kubeconfig garden.yaml --gardener-namespace garden-kyma
   SWELL_DATABASE_URL=postgres://swell@db/swell swell serve --config swell.yaml`,
 		Args: cobra.NoArgs,
 	}

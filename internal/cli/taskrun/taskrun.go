@@ -47,8 +47,9 @@ that it writes has the name of the Shoot in front. Nothing is kept: when this pr
 ` + selector.Help + `
 
 The exit code is 1 when the command failed for a runtime, or was not run for one.`,
-		Example: `  swell taskrun --target 'region=^eu-' --parallel-workers 4 --gardener-kubeconfig garden.yaml \
-    --gardener-namespace garden-kyma -- sh -c 'kubectl get shoot "$SWELL_SHOOT_NAME"'`,
+		Example: `  swell taskrun --target 'region=^eu-' --parallel-workers 4 \
+    --gardener-kubeconfig garden.yaml --gardener-namespace garden-kyma \
+    -- sh -c 'kubectl get shoot "$SWELL_SHOOT_NAME"'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.command = args
@@ -56,15 +57,16 @@ The exit code is 1 when the command failed for a runtime, or was not run for one
 		},
 	}
 	flags := cmd.Flags()
+	flags.SortFlags = false
 	// What follows the command's name belongs to it, also without the two dashes.
 	flags.SetInterspersed(false)
-	flags.StringArrayVarP(&o.include, selector.IncludeFlag, "t", nil, "runtimes to run the command for; may be repeated (see above)")
-	flags.StringArrayVarP(&o.exclude, selector.ExcludeFlag, "e", nil, "runtimes to leave out, in the same form; may be repeated")
-	flags.IntVar(&o.workers, "parallel-workers", 1, "for how many runtimes the command runs at the same time")
+	flags.StringArrayVarP(&o.include, selector.IncludeFlag, "t", nil, "`TARGET` to run the command for; may be repeated (see above)")
+	flags.StringArrayVarP(&o.exclude, selector.ExcludeFlag, "e", nil, "`TARGET` to leave out; may be repeated")
+	flags.IntVar(&o.workers, "parallel-workers", 1, "for how many runtimes the command runs at the same time, a `NUMBER`")
 	flags.BoolVar(&o.window, "maintenancewindow", false, "run the command for each runtime inside its own maintenance window only")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "list the runtimes instead of running the command")
-	flags.StringVar(&o.kubeconfig, "gardener-kubeconfig", "", "kubeconfig file of the Gardener project [$SWELL_GARDENER_KUBECONFIG]")
-	flags.StringVar(&o.namespace, "gardener-namespace", "", "namespace of the Gardener project [$SWELL_GARDENER_NAMESPACE]")
+	flags.StringVar(&o.kubeconfig, "gardener-kubeconfig", "", "kubeconfig `FILE` of the Gardener project [$SWELL_GARDENER_KUBECONFIG]")
+	flags.StringVar(&o.namespace, "gardener-namespace", "", "`NAMESPACE` of the Gardener project [$SWELL_GARDENER_NAMESPACE]")
 	console.OutputFlag(cmd, &o.output)
 	return cmd
 }

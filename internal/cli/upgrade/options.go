@@ -39,11 +39,12 @@ type options struct {
 
 // addTo adds the flags that both kinds of upgrade have.
 func (o *options) addTo(flags *pflag.FlagSet) {
+	flags.SortFlags = false
 	// StringArray leaves commas in values alone.
-	flags.StringArrayVarP(&o.include, selector.IncludeFlag, "t", nil, "runtimes to upgrade; may be repeated (see above)")
-	flags.StringArrayVarP(&o.exclude, selector.ExcludeFlag, "e", nil, "runtimes to leave out, in the same form; may be repeated")
-	flags.IntVar(&o.workers, workersFlag, 1, "how many runtimes are changed at the same time")
-	flags.StringVar(&o.schedule, scheduleFlag, string(orchestration.Immediate), "when to start: immediate (or now), a time as 2030-01-02T22:00:00+01:00, or a date, which means midnight UTC")
+	flags.StringArrayVarP(&o.include, selector.IncludeFlag, "t", nil, "`TARGET` to upgrade; may be repeated (see above)")
+	flags.StringArrayVarP(&o.exclude, selector.ExcludeFlag, "e", nil, "`TARGET` to leave out; may be repeated")
+	flags.IntVar(&o.workers, workersFlag, 1, "how many runtimes are changed at the same time, a `NUMBER`")
+	flags.StringVar(&o.schedule, scheduleFlag, string(orchestration.Immediate), "`WHEN` to start: immediate (or now), a time as 2030-01-02T22:00:00+01:00, or a date, which means midnight UTC")
 	flags.BoolVar(&o.window, windowFlag, false, "start each runtime inside its own maintenance window only")
 	flags.BoolVar(&o.dryRun, dryRunFlag, false, "go through all steps without changing a runtime")
 	flags.BoolVarP(&o.yes, yesFlag, "y", false, "do not ask; needed where there is no terminal to ask at")

@@ -31,8 +31,7 @@ const rest = `
 
 ` + selector.Help + `
 
-Without --yes a summary is shown and the upgrade begins after a yes; where there is no terminal, --yes is needed.
-A dry run needs none. With --wait the exit code tells the outcome: 0 succeeded, 1 failed, 3 canceled,
+Without --yes a summary is shown and the upgrade begins after a yes; where there is no terminal, --yes is needed. A dry run needs none. With --wait the exit code tells the outcome: 0 succeeded, 1 failed, 3 canceled,
 130 when the watching was interrupted (the upgrade goes on).`
 
 func newCluster(c *console.Console) *cobra.Command {
@@ -44,19 +43,20 @@ func newCluster(c *console.Console) *cobra.Command {
 		Long: `Upgrade the Kubernetes version or the machine image of clusters.
 
 Without a version each cluster goes to the newest supported patch of the minor version that it has.` + rest,
-		Example: `  swell upgrade cluster --target all --version 1.34.7 --parallel-workers 20 --wait
-  swell upgrade cluster --target 'region=^eu-,plan=aws' --target-exclude 'account=^ga-vip' --maintenancewindow
-  swell upgrade cluster --target shoot=c-1a2b3c4 --version 1.34.7 --dry-run --wait`,
+		Example: `  swell upgrade cluster --target all --version 1.34.7 --wait
+  swell upgrade cluster --target 'region=^eu-,plan=aws' \
+    --target-exclude 'account=^ga-vip' --maintenancewindow
+  swell upgrade cluster --target shoot=c-1a2b3c4 --dry-run --wait`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.run(cmd.Context(), c, orchestration.UpgradeClusterOrchestration)
 		},
 	}
 	flags := cmd.Flags()
+	flags.StringVar(&o.version, "version", "", "Kubernetes `VERSION` to upgrade to, such as 1.34.7")
+	flags.StringVar(&o.machineImage, "machine-image", "", "`NAME` of the operating system image of every worker pool")
+	flags.StringVar(&o.machineImageVersion, "machine-image-version", "", "`VERSION` of that image")
 	o.addTo(flags)
-	flags.StringVar(&o.version, "version", "", "Kubernetes version to upgrade to, such as 1.34.7")
-	flags.StringVar(&o.machineImage, "machine-image", "", "operating system image of every worker pool")
-	flags.StringVar(&o.machineImageVersion, "machine-image-version", "", "version of that image")
 	console.OutputFlag(cmd, &o.output)
 	return cmd
 }
@@ -69,7 +69,7 @@ func newKyma(c *console.Console) *cobra.Command {
 		Long: `Upgrade Kyma in runtimes.
 
 Without a version the server chooses the one that it is configured with.` + rest,
-		Example: `  swell upgrade kyma --target all --version fast --parallel-workers 10 --wait
+		Example: `  swell upgrade kyma --target all --version fast --wait
   swell upgrade kyma --target plan=trial --schedule 2030-01-02T22:00:00+01:00`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -77,8 +77,8 @@ Without a version the server chooses the one that it is configured with.` + rest
 		},
 	}
 	flags := cmd.Flags()
+	flags.StringVar(&o.version, "version", "", "Kyma `VERSION` or channel to upgrade to")
 	o.addTo(flags)
-	flags.StringVar(&o.version, "version", "", "Kyma version or channel to upgrade to")
 	console.OutputFlag(cmd, &o.output)
 	return cmd
 }
