@@ -40,12 +40,12 @@ func harness(t *testing.T, kind orchestration.Type, version string) executortest
 			t.Helper()
 			return b.executor(t, kind)
 		},
-		NewTask:     newTask,
-		Complete:    func(_ testing.TB, task fleet.Task) { b.end(task.RuntimeID, gqlschema.OperationStateSucceeded, nil) },
-		Starts:      func(_ testing.TB, task fleet.Task) int { return b.starts(task.RuntimeID) },
-		Break:       func(_ testing.TB, task fleet.Task) { b.end(task.RuntimeID, gqlschema.OperationStateFailed, nil) },
-		Remove:      func(_ testing.TB, task fleet.Task) { b.remove(task.RuntimeID) },
-		SetOutage:   func(_ testing.TB, on bool) { b.setOutage(on) },
+		NewTask:   newTask,
+		Complete:  func(_ testing.TB, task fleet.Task) { b.end(task.RuntimeID, gqlschema.OperationStateSucceeded, nil) },
+		Starts:    func(_ testing.TB, task fleet.Task) int { return b.starts(task.RuntimeID) },
+		Break:     func(_ testing.TB, task fleet.Task) { b.end(task.RuntimeID, gqlschema.OperationStateFailed, nil) },
+		Remove:    func(_ testing.TB, task fleet.Task) { b.remove(task.RuntimeID) },
+		SetOutage: func(_ testing.TB, on bool) { b.setOutage(on) },
 		LoseNextAnswer: func(testing.TB, fleet.Task) {
 			b.loseNext()
 		},
