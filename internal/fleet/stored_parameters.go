@@ -33,10 +33,10 @@ func DecodeStoredParameters(raw []byte) (orchestration.Parameters, error) {
 // orchestration must not run.
 func ReadStoredParameters(raw []byte) (StoredParameters, error) {
 	var in struct {
-		Version  *string `json:"version"`
-		Targets  *orchestration.TargetSpec
-		Strategy *storedStrategy
-		DryRun   *looseBool
+		Version  *string                   `json:"version"`
+		Targets  *orchestration.TargetSpec `json:"targets"`
+		Strategy *storedStrategy           `json:"strategy"`
+		DryRun   *looseBool                `json:"dryRun"`
 		Kyma     *struct {
 			Version string `json:"version"`
 		} `json:"kyma"`

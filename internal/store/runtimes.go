@@ -22,7 +22,7 @@ func (t *Tx) PutRuntimes(ctx context.Context, source string, docs []runtime.Runt
 	var result fleet.ImportResult
 	if t.Dialect() == Postgres {
 		// Two sources that meet a new runtime at the same time would each make a record of it.
-		if _, err := t.exec(ctx, "wait for other imports", "SELECT pg_advisory_xact_lock(?)", importLock); err != nil {
+		if _, err := t.exec(ctx, "wait for other imports", "SELECT pg_advisory_xact_lock("+importLock+")"); err != nil {
 			return result, err
 		}
 	}
@@ -38,8 +38,8 @@ func (t *Tx) PutRuntimes(ctx context.Context, source string, docs []runtime.Runt
 	return result, nil
 }
 
-// importLock is the number of PostgreSQL's lock that imports take one after the other.
-const importLock = 0x5357454C4C
+// importLock is the number of PostgreSQL's lock that imports into one schema take one after the other.
+const importLock = "hashtextextended('swell imports ' || coalesce(current_schema(), ''), 0)"
 
 // identify gives every document an instance ID, and orders them by it, so that all transactions lock runtimes in the same order.
 func (t *Tx) identify(ctx context.Context, source string, docs []runtime.RuntimeDTO) ([]runtime.RuntimeDTO, error) {
