@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"github.com/gardener/gardener/pkg/client/core/clientset/versioned"
 	listers "github.com/gardener/gardener/pkg/client/core/listers/core/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -83,16 +85,6 @@ func (s *Shoots) source(client versioned.Interface) *cache.ListWatch {
 	}
 }
 
-// slim drops what nobody here reads and what takes a large part of a Shoot's memory.
-func slim(item any) (any, error) {
-	if shoot, ok := item.(*gardencorev1beta1.Shoot); ok {
-		shoot.ManagedFields = nil
-		shoot.Status.Conditions = nil
-		shoot.Status.Constraints = nil
-	}
-	return item, nil
-}
-
 // Run keeps the cache up to date until ctx ends.
 func (s *Shoots) Run(ctx context.Context) { s.informer.RunWithContext(ctx) }
 
@@ -124,7 +116,7 @@ func (s *Shoots) Healthy(context.Context) error {
 func (s *Shoots) Following() bool { return s.Healthy(context.Background()) == nil }
 
 func (s *Shoots) fail(ctx context.Context, err error) {
-	if errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) || passes(err) {
 		return
 	}
 	s.mu.Lock()
@@ -141,6 +133,15 @@ func (s *Shoots) fail(ctx context.Context, err error) {
 
 func (s *Shoots) recovered() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	again := s.failure != nil
 	s.failure = nil
+	s.mu.Unlock()
+	if again {
+		s.logger.Info("shoots are watched again", "namespace", s.namespace)
+	}
+}
+
+// passes reports whether a watch ended in a way that belongs to watches: its connection was closed, or what it was to begin from is too old.
+func passes(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }
