@@ -129,7 +129,7 @@ func (a *App) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	eng, err := a.newEngine(st, jobs, garden)
+	eng, err := a.newEngine(ctx, st, jobs, garden)
 	if err != nil {
 		return err
 	}
@@ -179,8 +179,8 @@ func (a *App) newJobs(ctx context.Context, st *store.Store) (*riverjobs.Jobs, er
 	return riverjobs.NewSQLite(st.SQL(), o)
 }
 
-func (a *App) newEngine(st *store.Store, jobs *riverjobs.Jobs, garden gardenerParts) (*engine.Engine, error) {
-	bindings, err := a.bindings(garden)
+func (a *App) newEngine(ctx context.Context, st *store.Store, jobs *riverjobs.Jobs, garden gardenerParts) (*engine.Engine, error) {
+	bindings, err := a.bindings(ctx, garden)
 	if err != nil {
 		return nil, err
 	}

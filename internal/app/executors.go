@@ -1,11 +1,17 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"strings"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/swell-fleet/swell/internal/config"
 	"github.com/swell-fleet/swell/internal/engine"
+	"github.com/swell-fleet/swell/internal/executor/kyma"
 	"github.com/swell-fleet/swell/internal/executor/provisioner"
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/policy"
@@ -13,13 +19,13 @@ import (
 )
 
 // bindings makes the executors that the configuration names.
-func (a *App) bindings(garden gardenerParts) (map[orchestration.Type]engine.ExecutorBinding, error) {
+func (a *App) bindings(ctx context.Context, garden gardenerParts) (map[orchestration.Type]engine.ExecutorBinding, error) {
 	found := map[orchestration.Type]engine.ExecutorBinding{}
 	for t, name := range map[orchestration.Type]string{
 		orchestration.UpgradeClusterOrchestration: a.config.Executor.UpgradeCluster,
 		orchestration.UpgradeKymaOrchestration:    a.config.Executor.UpgradeKyma,
 	} {
-		b, ok, err := a.binding(t, name, garden)
+		b, ok, err := a.binding(ctx, t, name, garden)
 		if err != nil {
 			return nil, fmt.Errorf("set up the executor of %s: %w", t, err)
 		}
@@ -31,7 +37,7 @@ func (a *App) bindings(garden gardenerParts) (map[orchestration.Type]engine.Exec
 }
 
 // binding makes one executor; false when there is to be none.
-func (a *App) binding(t orchestration.Type, name string, garden gardenerParts) (engine.ExecutorBinding, bool, error) {
+func (a *App) binding(ctx context.Context, t orchestration.Type, name string, garden gardenerParts) (engine.ExecutorBinding, bool, error) {
 	switch name {
 	case config.ExecutorGardener:
 		e, err := garden.executor(a.config.Gardener)
@@ -39,9 +45,53 @@ func (a *App) binding(t orchestration.Type, name string, garden gardenerParts) (
 	case config.ExecutorProvisioner:
 		e, err := provisioner.New(provisioner.Options{URL: a.config.Provisioner.URL, Type: t, CheckEvery: a.config.Engine.PollInterval})
 		return engine.ExecutorBinding{Backend: fleet.BackendProvisioner, Executor: e}, true, err
+	case config.ExecutorKyma:
+		e, err := a.kymaExecutor(ctx)
+		return engine.ExecutorBinding{Backend: fleet.BackendKyma, Executor: e}, true, err
 	default:
 		return engine.ExecutorBinding{}, false, nil
 	}
+}
+
+// kymaExecutor connects the cluster that holds the Kyma resources and keeps a cache of them.
+func (a *App) kymaExecutor(ctx context.Context) (*kyma.Executor, error) {
+	rc, err := loadKubeconfig("kyma.kubeconfig", a.config.Kyma.Kubeconfig, "")
+	if err != nil {
+		return nil, err
+	}
+	rc.QPS, rc.Burst = float32(a.config.Kyma.QPS), a.config.Kyma.Burst
+	client, err := dynamic.NewForConfig(rc)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for Kyma resources: %w", err)
+	}
+	// The cache lists and watches for longer than a request may take, so it has a client of its own.
+	wc := rest.CopyConfig(rc)
+	wc.Timeout = 0
+	watching, err := dynamic.NewForConfig(wc)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for Kyma resources: %w", err)
+	}
+	informer, err := kyma.NewInformer(watching, a.config.Kyma.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	e, err := kyma.New(kyma.Options{Client: client, Namespace: a.config.Kyma.Namespace, AllowedChannels: splitList(a.config.Kyma.Channels), Informer: informer})
+	if err != nil {
+		return nil, err
+	}
+	a.life.push("cache of kymas", background(ctx, informer.RunWithContext))
+	return e, nil
+}
+
+// splitList reads a list of names that are separated by commas.
+func splitList(text string) []string {
+	var names []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // loadPolicy reads the maintenance policy, and logs what in it is hardly meant.

@@ -3,13 +3,10 @@ package app
 import (
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/gardener/gardener/pkg/client/core/clientset/versioned"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/swell-fleet/swell/internal/config"
 	"github.com/swell-fleet/swell/internal/executor/gardener"
@@ -21,9 +18,6 @@ type gardenerParts struct {
 	client versioned.Interface
 	shoots *inventory.Shoots
 }
-
-// requestTimeout bounds every single request to Gardener. Watches are renewed by the server before it.
-const requestTimeout = 25 * time.Second
 
 func connectGardener(c config.Gardener, logger *slog.Logger, clock func() time.Time) (gardenerParts, error) {
 	rc, err := gardenerConfig(c)
@@ -50,37 +44,13 @@ func connectGardener(c config.Gardener, logger *slog.Logger, clock func() time.T
 
 // gardenerConfig reads how to reach Gardener, and asks for protobuf: lists of Shoots are three times cheaper with it.
 func gardenerConfig(c config.Gardener) (*rest.Config, error) {
-	rc, err := loadKubeconfig(c)
+	rc, err := loadKubeconfig("gardener.kubeconfig", c.Kubeconfig, c.Context)
 	if err != nil {
 		return nil, err
 	}
 	rc.ContentType = "application/vnd.kubernetes.protobuf"
 	rc.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	rc.UserAgent = "swell/" + Version()
 	rc.QPS, rc.Burst = float32(c.QPS), c.Burst
-	// Warnings are advice to whoever edits Shoots by hand, such as to rotate credentials.
-	rc.WarningHandlerWithContext = rest.NoWarnings{}
-	rc.Timeout = requestTimeout
-	return rc, nil
-}
-
-func loadKubeconfig(c config.Gardener) (*rest.Config, error) {
-	if c.Kubeconfig == "" {
-		rc, err := rest.InClusterConfig()
-		if err != nil {
-			return nil, fmt.Errorf("gardener.kubeconfig: none is set and the server does not run in a cluster: %w", err)
-		}
-		return rc, nil
-	}
-	if _, err := os.Stat(c.Kubeconfig); err != nil {
-		return nil, fmt.Errorf("gardener.kubeconfig: %w", err)
-	}
-	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.Kubeconfig}
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.Context}
-	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("gardener.kubeconfig: %s: %w", strings.TrimSpace(c.Kubeconfig), err)
-	}
 	return rc, nil
 }
 

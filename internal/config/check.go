@@ -77,11 +77,19 @@ func (c *Config) check() []error {
 	if c.NeedsGardener() && c.Gardener.Namespace == "" {
 		bad("gardener.namespace", "it is empty; name the namespace of the Gardener project")
 	}
-	if !(c.Gardener.QPS > 0) || math.IsInf(c.Gardener.QPS, 0) {
-		bad("gardener.qps", "%v is not above 0", c.Gardener.QPS)
-	}
-	upTo("gardener.burst", c.Gardener.Burst, 1_000_000)
+	c.checkBudget("gardener", c.Gardener.QPS, c.Gardener.Burst, bad)
+	c.checkBudget("kyma", c.Kyma.QPS, c.Kyma.Burst, bad)
 	return problems
+}
+
+// checkBudget checks how often a backend may be asked.
+func (*Config) checkBudget(group string, qps float64, burst int, bad func(key, format string, args ...any)) {
+	if !(qps > 0) || math.IsInf(qps, 0) {
+		bad(group+".qps", "%v is not above 0", qps)
+	}
+	if burst < 1 || burst > 1_000_000 {
+		bad(group+".burst", "%d is not between 1 and 1000000", burst)
+	}
 }
 
 // The executors that may be configured.
