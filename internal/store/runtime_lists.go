@@ -24,14 +24,32 @@ const allChunk = 5000
 func (r *runtimeRow) record() fleet.Runtime {
 	rt := fleet.Runtime{State: runtime.State(r.State), Source: r.Source, UpdatedAt: timeOf(r.UpdatedAt)}
 	if json.Unmarshal([]byte(r.Document), &rt.DTO) != nil {
-		rt.DTO = r.brief()
+		brief := briefRow{
+			InstanceID: r.InstanceID, RuntimeID: r.RuntimeID, GlobalAccountID: r.GlobalAccountID, SubAccountID: r.SubAccountID,
+			Region: r.Region, ShootName: r.ShootName, PlanID: r.PlanID, PlanName: r.PlanName,
+		}
+		rt.DTO = brief.brief()
 	}
 	rt.DTO.Status.State = rt.State
 	return rt
 }
 
+// briefRow is the part of a runtime that the resolver asks for.
+type briefRow struct {
+	InstanceID      string `bun:"instance_id"`
+	RuntimeID       string `bun:"runtime_id"`
+	GlobalAccountID string `bun:"global_account_id"`
+	SubAccountID    string `bun:"sub_account_id"`
+	Region          string `bun:"region"`
+	ShootName       string `bun:"shoot_name"`
+	PlanID          string `bun:"plan_id"`
+	PlanName        string `bun:"plan_name"`
+	State           string `bun:"state"`
+	History         string `bun:"history"`
+}
+
 // brief makes a document of the columns.
-func (r *runtimeRow) brief() runtime.RuntimeDTO {
+func (r *briefRow) brief() runtime.RuntimeDTO {
 	return runtime.RuntimeDTO{
 		InstanceID: r.InstanceID, RuntimeID: r.RuntimeID, GlobalAccountID: r.GlobalAccountID, SubAccountID: r.SubAccountID,
 		ProviderRegion: r.Region, ShootName: r.ShootName, ServicePlanID: r.PlanID, ServicePlanName: r.PlanName,
@@ -168,7 +186,7 @@ func countStates(ctx context.Context, tx bun.Tx, wanted func(runtime.State) bool
 func ownOperations(ctx context.Context, tx bun.Tx, instanceIDs []string) (map[string][]fleet.OwnOperation, error) {
 	var rows []operationRow
 	err := tx.NewRaw(`SELECT id, orchestration_id, instance_id, type, state, description, reason, version, finished_stages, started_at, created_at, updated_at
-		FROM operations WHERE instance_id IN (?) AND dry_run = FALSE AND state IN ('in progress', 'succeeded', 'failed')
+		FROM operations WHERE instance_id IN (?) AND `+ownOnly+`
 		ORDER BY instance_id, started_at DESC, id`, bun.List(instanceIDs)).Scan(ctx, &rows)
 	if err != nil {
 		return nil, err
@@ -187,27 +205,27 @@ func ownOperations(ctx context.Context, tx bun.Tx, instanceIDs []string) (map[st
 func (s *Store) AllRuntimes(ctx context.Context) ([]runtime.RuntimeDTO, error) {
 	var out []runtime.RuntimeDTO
 	err := s.snapshot(ctx, func(ctx context.Context, tx bun.Tx) error {
+		total, err := countStates(ctx, tx, func(runtime.State) bool { return true })
+		if err != nil {
+			return err
+		}
+		out = make([]runtime.RuntimeDTO, 0, total)
 		after := ""
+		rows, ops := make([]briefRow, 0, allChunk), make([]markRow, 0, allChunk)
 		for {
-			var rows []runtimeRow
 			err := tx.NewRaw(`SELECT instance_id, runtime_id, global_account_id, sub_account_id, region, shoot_name, plan_id, plan_name, state, history
 				FROM runtimes WHERE instance_id > ? ORDER BY instance_id LIMIT ?`, after, allChunk).Scan(ctx, &rows)
 			if err != nil || len(rows) == 0 {
 				return err
 			}
 			last := rows[len(rows)-1].InstanceID
-			var ops []operationRow
-			err = tx.NewRaw(`SELECT id, instance_id, type, state, started_at, created_at FROM operations
-				WHERE instance_id > ? AND instance_id <= ? AND dry_run = FALSE AND state IN ('in progress', 'succeeded', 'failed')`,
-				after, last).Scan(ctx, &ops)
-			if err != nil {
+			if err := tx.NewRaw(markQuery+" AND instance_id > ? AND instance_id <= ?", after, last).Scan(ctx, &ops); err != nil {
 				return err
 			}
 			own := make(map[string][]fleet.Mark, len(rows))
 			for i := range ops {
 				addMark(own, &ops[i])
 			}
-			out = slices.Grow(out, len(rows))
 			for i := range rows {
 				doc := rows[i].brief()
 				history := historyOf(rows[i].History)

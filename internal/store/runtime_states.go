@@ -82,10 +82,8 @@ func (t *Tx) deriveStates(ctx context.Context, rows []runtimeRow) error {
 func ownMarks(ctx context.Context, db bun.IDB, instanceIDs []string) (map[string][]fleet.Mark, error) {
 	out := make(map[string][]fleet.Mark, len(instanceIDs))
 	for chunk := range slices.Chunk(instanceIDs, lookupChunk) {
-		var rows []operationRow
-		err := db.NewRaw(`SELECT id, instance_id, type, state, started_at, created_at FROM operations
-			WHERE instance_id IN (?) AND dry_run = FALSE AND state IN ('in progress', 'succeeded', 'failed')`, bun.List(chunk)).Scan(ctx, &rows)
-		if err != nil {
+		var rows []markRow
+		if err := db.NewRaw(markQuery+" AND instance_id IN (?)", bun.List(chunk)).Scan(ctx, &rows); err != nil {
 			return nil, err
 		}
 		for i := range rows {
@@ -95,7 +93,23 @@ func ownMarks(ctx context.Context, db bun.IDB, instanceIDs []string) (map[string
 	return out, nil
 }
 
-func addMark(marks map[string][]fleet.Mark, r *operationRow) {
+// ownOnly is the condition of the operations that have touched their runtimes. It repeats that of the index, for the sake of SQLite.
+const ownOnly = "dry_run = FALSE AND state <> 'pending' AND state IN ('in progress', 'succeeded', 'failed')"
+
+// markQuery reads what operations mean for the states of their runtimes.
+const markQuery = "SELECT id, instance_id, type, state, started_at, created_at FROM operations WHERE " + ownOnly
+
+// markRow is the part of an operation that markQuery reads.
+type markRow struct {
+	ID         string `bun:"id"`
+	InstanceID string `bun:"instance_id"`
+	Type       string `bun:"type"`
+	State      string `bun:"state"`
+	StartedAt  int64  `bun:"started_at"`
+	CreatedAt  int64  `bun:"created_at"`
+}
+
+func addMark(marks map[string][]fleet.Mark, r *markRow) {
 	op := fleet.Operation{
 		ID: r.ID, Type: orchestration.Type(r.Type), State: stateOf(r.State), StartedAt: timeOf(r.StartedAt), CreatedAt: timeOf(r.CreatedAt),
 	}

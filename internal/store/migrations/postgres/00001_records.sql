@@ -85,7 +85,8 @@ CREATE INDEX operations_pending ON operations (orchestration_id, window_order, p
 CREATE INDEX operations_list ON operations (orchestration_id, superseded, created_at DESC, position, id);
 CREATE INDEX operations_state ON operations (orchestration_id, superseded, state, created_at DESC, position, id);
 CREATE INDEX operations_runtime ON operations (runtime_id, type, created_at DESC);
-CREATE INDEX operations_instance ON operations (instance_id, started_at DESC);
+-- What the operations mean for the states of their runtimes is read from the index alone.
+CREATE INDEX operations_own ON operations (instance_id, started_at, state, type, id, created_at, dry_run) WHERE dry_run = FALSE AND state <> 'pending';
 CREATE INDEX operations_retrying ON operations (id) WHERE state = 'retrying';
 
 CREATE TABLE left_out (
