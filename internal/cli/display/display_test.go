@@ -149,3 +149,21 @@ func TestWrap(t *testing.T) {
 	require.Equal(t, "unbreakable\nword", Wrap("unbreakable word", 5))
 	require.Empty(t, Wrap("", 10))
 }
+
+func TestDetailsAreAligned(t *testing.T) {
+	t.Parallel()
+	var d Details
+	d.Add("ID", "o-1")
+	d.Add("Description", "some words that do not fit into one line")
+	d.Add("Version", "")
+	var out bytes.Buffer
+	d.Print(&console.Console{Out: &out, Screen: screen(40)})
+	require.Equal(t, ""+
+		"ID:           o-1\n"+
+		"Description:  some words that do not fit\n"+
+		"              into one line\n"+
+		"Version:      -\n", out.String())
+	out.Reset()
+	d.Print(&console.Console{Out: &out})
+	require.Equal(t, "ID\to-1\nDescription\tsome words that do not fit into one line\nVersion\t-\n", out.String())
+}

@@ -173,11 +173,17 @@ func (d *Details) Print(c *console.Console) {
 	for _, row := range d.rows {
 		width = max(width, Width(row[0]))
 	}
+	columns, _ := c.Size()
+	indent := width + 1 + len(gap)
 	for _, row := range d.rows {
-		if c.IsTerminal() {
-			c.Printf("%s  %s\n", Pad(row[0]+":", width+1, false), row[1])
-		} else {
+		if !c.IsTerminal() {
 			c.Printf("%s\t%s\n", row[0], row[1])
+			continue
 		}
+		value := Wrap(row[1], max(columns-indent, narrowest))
+		c.Printf("%s%s%s\n", Pad(row[0]+":", width+1, false), gap, strings.ReplaceAll(value, "\n", "\n"+strings.Repeat(" ", indent)))
 	}
 }
+
+// narrowest is the number of columns that a value gets in any case.
+const narrowest = 20

@@ -31,7 +31,7 @@ const (
 	// askLimit is how long the server may take to answer all the questions of one snapshot.
 	askLimit = 20 * time.Second
 	// late is the age from which on an answer that is still to come is told to the user.
-	late = 4 * time.Second
+	late = 3 * time.Second
 )
 
 // askEvery is the pause between two questions: short in the beginning, so that a short upgrade is seen well; longer for one that takes hours.
@@ -162,7 +162,9 @@ func hopeless(status int) bool {
 func (f *follower) show() {
 	now := f.console.Clock()
 	p := &picture{snapshot: f.snap, now: now, trouble: f.trouble(now), style: style{f.console.Color()}}
-	p.rest, p.restKnown = f.rate.rest(&f.snap, now)
+	if p.trouble == "" {
+		p.rest, p.restKnown = f.rate.rest(&f.snap, now)
+	}
 	if !f.options.Redraw {
 		f.lines.show(p)
 		return

@@ -117,7 +117,11 @@ func (p *picture) head(columns int) []line {
 	var title line
 	title.add(Title(p.status), p.style.bold)
 	title.add("  "+p.status.OrchestrationID, p.style.faint)
-	return []line{title, p.bar(columns), p.counts()}
+	lines := []line{title, p.bar(columns)}
+	if p.total() > 0 {
+		lines = append(lines, p.counts())
+	}
+	return lines
 }
 
 // Title says what an orchestration does.
@@ -163,13 +167,8 @@ func (p *picture) bar(columns int) line {
 	total, done := p.total(), p.done()
 	text := p.progressText()
 	width := min(widestBar, columns-display.Width(text)-2)
-	if width >= narrowestBar {
-		cells := func(n int) int {
-			if total == 0 {
-				return 0
-			}
-			return n * width / total
-		}
+	if width >= narrowestBar && total > 0 {
+		cells := func(n int) int { return n * width / total }
 		good := cells(p.count(orchestration.Succeeded))
 		bad := cells(done) - good
 		if p.count(orchestration.Failed) > 0 {
@@ -322,8 +321,5 @@ func waitText(w wait, now time.Time) string {
 	if w.next.IsZero() {
 		return text
 	}
-	if w.count == 1 {
-		return text + ", until " + display.Clock{Now: now}.Both(w.next)
-	}
-	return text + ", the first until " + display.Clock{Now: now}.Both(w.next)
+	return text + ", next " + display.Text(w.shoot) + " " + display.Clock{Now: now}.Both(w.next)
 }

@@ -33,8 +33,9 @@ type snapshot struct {
 type wait struct {
 	reason orchestration.WaitReason
 	count  int
-	// next is the earliest end of it that is known, zero when none is.
-	next time.Time
+	// next is the earliest end of it that is known, zero when none is; shoot is the Shoot that goes on then.
+	next  time.Time
+	shoot string
 }
 
 // The states that a count may be in, in the order in which they are shown.
@@ -138,7 +139,7 @@ func sumUp(operations []orchestration.OperationResponse) []wait {
 		w := &waits[i]
 		w.count++
 		if op.WaitUntil != nil && (w.next.IsZero() || op.WaitUntil.Before(w.next)) {
-			w.next = *op.WaitUntil
+			w.next, w.shoot = *op.WaitUntil, op.ShootName
 		}
 	}
 	slices.SortStableFunc(waits, func(a, b wait) int { return cmp.Compare(b.count, a.count) })

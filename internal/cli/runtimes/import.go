@@ -1,12 +1,14 @@
 package runtimes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -66,34 +68,49 @@ func readPage(c *console.Console, file string) (runtime.RuntimesPage, error) {
 		defer func() { _ = f.Close() }()
 		input = f
 	}
-	page, err := decodePage(input)
+	text, err := io.ReadAll(input)
 	if err != nil {
 		return runtime.RuntimesPage{}, fmt.Errorf("read runtimes from %s: %w", source(file), err)
+	}
+	page, unknown, err := decodePage(text)
+	if err != nil {
+		return runtime.RuntimesPage{}, fmt.Errorf("read runtimes from %s: %w", source(file), err)
+	}
+	if unknown != "" {
+		c.Notef("the document has fields that this version does not know, which are left out (%s)", console.Clean(unknown))
 	}
 	return page, nil
 }
 
 // decodePage reads one document. Something else than it, such as an error page or a part of a document, must not pass for no runtimes.
-func decodePage(r io.Reader) (runtime.RuntimesPage, error) {
-	var page runtime.RuntimesPage
-	decoder := json.NewDecoder(r)
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&page); err != nil {
-		if errors.Is(err, io.EOF) {
-			return page, errors.New("it is empty")
-		}
-		return page, fmt.Errorf("it is no document of runtimes: %w", err)
+// Brokers of other versions have fields that are not known here; what is said of the first of them is returned.
+func decodePage(text []byte) (page runtime.RuntimesPage, unknown string, err error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return page, "", errors.New("it is empty")
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return page, errors.New("something follows the document")
+	if err := json.Unmarshal(text, &page); err != nil {
+		return page, "", fmt.Errorf("it is no document of runtimes: %w", err)
 	}
+	if err := checkPage(page); err != nil {
+		return page, "", err
+	}
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(new(runtime.RuntimesPage)); err != nil {
+		unknown = strings.TrimPrefix(err.Error(), "json: ")
+	}
+	return page, unknown, nil
+}
+
+// checkPage refuses documents that are not whole.
+func checkPage(page runtime.RuntimesPage) error {
 	switch {
 	case page.Data == nil:
-		return page, errors.New(`it is no document of runtimes: "data" is missing`)
+		return errors.New(`it is no document of runtimes: "data" is missing`)
 	case page.Count != len(page.Data) && page.Count != 0:
-		return page, fmt.Errorf("it is not whole: it says %d runtimes and holds %d", page.Count, len(page.Data))
+		return fmt.Errorf("it is not whole: it says %d runtimes and holds %d", page.Count, len(page.Data))
 	case page.TotalCount > len(page.Data):
-		return page, fmt.Errorf("it is one page of several: it holds %d of %d runtimes; list them without --page", len(page.Data), page.TotalCount)
+		return fmt.Errorf("it is one page of several: it holds %d of %d runtimes; list them without --page", len(page.Data), page.TotalCount)
 	}
-	return page, nil
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -80,8 +79,10 @@ func (r *runner) Execute(operationID string) (time.Duration, error) {
 	if !ok {
 		return 0, fmt.Errorf("operation %s is not known", operationID)
 	}
-	if r.ctx.Err() != nil {
+	select {
+	case <-r.ctx.Done():
 		return 0, nil
+	default:
 	}
 	begun := r.clock()
 	err := r.runCommand(rec.runtime)
@@ -102,7 +103,7 @@ func (r *runner) Execute(operationID string) (time.Duration, error) {
 }
 
 func (r *runner) runCommand(rt orchestration.Runtime) error {
-	cmd := exec.CommandContext(r.ctx, r.command[0], r.command[1:]...) //nolint:gosec // running the user's command is what this is for
+	cmd := exec.CommandContext(r.ctx, r.command[0], r.command[1:]...)
 	cmd.Env = append(append([]string(nil), r.environ...),
 		"SWELL_RUNTIME_ID="+rt.RuntimeID,
 		"SWELL_INSTANCE_ID="+rt.InstanceID,
@@ -115,13 +116,7 @@ func (r *runner) runCommand(rt orchestration.Runtime) error {
 	out := r.output.writer(rt.ShootName)
 	defer out.flush()
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Run(); err != nil {
-		if errors.Is(err, os.ErrProcessDone) {
-			return nil
-		}
-		return err
-	}
-	return nil
+	return cmd.Run()
 }
 
 // results returns the results in the order of the runtimes.
