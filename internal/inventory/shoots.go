@@ -46,10 +46,8 @@ func NewShoots(client versioned.Interface, namespace string, logger *slog.Logger
 	if err := informer.SetTransform(slim); err != nil {
 		return nil, fmt.Errorf("set up the cache of Shoots: %w", err)
 	}
-	if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
-		s.fail(ctx, err)
-		cache.DefaultWatchErrorHandler(ctx, r, err)
-	}); err != nil {
+	// client-go's own handler would log every attempt as an error.
+	if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) { s.fail(ctx, err) }); err != nil {
 		return nil, fmt.Errorf("set up the cache of Shoots: %w", err)
 	}
 	// Whatever arrives shows that the watch works again.
@@ -128,7 +126,9 @@ func (s *Shoots) fail(ctx context.Context, err error) {
 	s.mu.Unlock()
 	if first {
 		s.logger.WarnContext(ctx, "shoots cannot be watched", "namespace", s.namespace, "error", err)
+		return
 	}
+	s.logger.DebugContext(ctx, "shoots still cannot be watched", "namespace", s.namespace, "error", err)
 }
 
 func (s *Shoots) recovered() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gardener/gardener/pkg/client/core/clientset/versioned"
@@ -43,65 +44,69 @@ func TestShootsBeforeTheFirstList(t *testing.T) {
 // the fleet.
 func TestShootsLoseTheirSource(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	client := fake.NewSimpleClientset(newShoot(1))
-	var away atomic.Bool
-	watches := make(chan *watch.FakeWatcher, 100)
-	client.PrependReactor("list", "shoots", func(clienttesting.Action) (bool, k8sruntime.Object, error) {
-		return away.Load(), nil, errors.New("connection refused")
-	})
-	client.PrependWatchReactor("shoots", func(clienttesting.Action) (bool, watch.Interface, error) {
-		if away.Load() {
-			return true, nil, errors.New("connection refused")
-		}
-		w := watch.NewFakeWithOptions(watch.FakeOptions{})
-		watches <- w
-		return true, w, nil
-	})
-	shoots := runCache(t, client, testNamespace, clock.Now)
-	require.NoError(t, shoots.Healthy(t.Context()))
-
-	for range 2 {
-		away.Store(true)
-		since := clock.Now()
-		(<-watches).Stop()
-		var err error
-		await.That(t, "the loss", func() error {
-			if err = shoots.Healthy(t.Context()); err == nil {
-				return errors.New("still well")
-			}
-			return nil
+	synctest.Test(t, func(t *testing.T) {
+		clock := newClock()
+		client := fake.NewSimpleClientset(newShoot(1))
+		var away atomic.Bool
+		watches := make(chan *watch.FakeWatcher, 100)
+		client.PrependReactor("list", "shoots", func(clienttesting.Action) (bool, k8sruntime.Object, error) {
+			return away.Load(), nil, errors.New("connection refused")
 		})
-		require.ErrorIs(t, err, fleet.ErrUnavailable)
-		require.ErrorContains(t, err, "the Shoots of garden-demo cannot be watched since "+since.Format(time.RFC3339))
-		clock.Advance(time.Hour)
-		require.ErrorContains(t, shoots.Healthy(t.Context()), since.Format(time.RFC3339))
-		all, err := shoots.Lister().List(labels.Everything())
-		require.NoError(t, err)
-		require.Len(t, all, 1, "the last good picture stays")
-		away.Store(false)
-		await.That(t, "the recovery", func() error { return shoots.Healthy(t.Context()) })
-		require.True(t, shoots.Following())
-	}
+		client.PrependWatchReactor("shoots", func(clienttesting.Action) (bool, watch.Interface, error) {
+			if away.Load() {
+				return true, nil, errors.New("connection refused")
+			}
+			w := watch.NewFakeWithOptions(watch.FakeOptions{})
+			watches <- w
+			return true, w, nil
+		})
+		shoots := runCache(t, client, testNamespace, clock.Now)
+		require.NoError(t, shoots.Healthy(t.Context()))
+
+		for range 2 {
+			away.Store(true)
+			since := clock.Now()
+			(<-watches).Stop()
+			var err error
+			await.That(t, "the loss", func() error {
+				if err = shoots.Healthy(t.Context()); err == nil {
+					return errors.New("still well")
+				}
+				return nil
+			})
+			require.ErrorIs(t, err, fleet.ErrUnavailable)
+			require.ErrorContains(t, err, "the Shoots of garden-demo cannot be watched since "+since.Format(time.RFC3339))
+			clock.Advance(time.Hour)
+			require.ErrorContains(t, shoots.Healthy(t.Context()), since.Format(time.RFC3339))
+			all, err := shoots.Lister().List(labels.Everything())
+			require.NoError(t, err)
+			require.Len(t, all, 1, "the last good picture stays")
+			away.Store(false)
+			await.That(t, "the recovery", func() error { return shoots.Healthy(t.Context()) })
+			require.True(t, shoots.Following())
+		}
+	})
 }
 
 // An end that belongs to watches is not a loss.
 func TestShootsWatchExpires(t *testing.T) {
 	t.Parallel()
-	client := fake.NewSimpleClientset(newShoot(1))
-	watches := make(chan *watch.FakeWatcher, 100)
-	client.PrependWatchReactor("shoots", func(clienttesting.Action) (bool, watch.Interface, error) {
-		w := watch.NewFakeWithOptions(watch.FakeOptions{})
-		watches <- w
-		return true, w, nil
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewSimpleClientset(newShoot(1))
+		watches := make(chan *watch.FakeWatcher, 100)
+		client.PrependWatchReactor("shoots", func(clienttesting.Action) (bool, watch.Interface, error) {
+			w := watch.NewFakeWithOptions(watch.FakeOptions{})
+			watches <- w
+			return true, w, nil
+		})
+		shoots := runCache(t, client, testNamespace, newClock().Now)
+		(<-watches).Error(&metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired, Message: "too old"})
+		next := <-watches
+		require.NoError(t, shoots.Healthy(t.Context()))
+		next.Stop()
+		<-watches
+		require.NoError(t, shoots.Healthy(t.Context()))
 	})
-	shoots := runCache(t, client, testNamespace, newClock().Now)
-	(<-watches).Error(&metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired, Message: "too old"})
-	next := <-watches
-	require.NoError(t, shoots.Healthy(t.Context()))
-	next.Stop()
-	<-watches
-	require.NoError(t, shoots.Healthy(t.Context()))
 }
 
 // clientFor returns a client that leads through the fleet's door.
