@@ -44,8 +44,13 @@ type Plan struct {
 	Seed uint64 `json:"seed,omitempty"`
 	// Gardenlet is about Shoots.
 	Gardenlet Gardenlet `json:"gardenlet,omitzero"`
-	// API is about requests that come through the fleet's door.
+	// API is about requests that come through the fleet's door, and through its
+	// door to the Kymas.
 	API []Rule `json:"api,omitempty"`
+	// Provisioner is about the Provisioner.
+	Provisioner Provisioner `json:"provisioner,omitzero"`
+	// Kyma is about Kymas and the simulated Lifecycle Manager.
+	Kyma Upgrades `json:"kyma,omitzero"`
 }
 
 // Outcome is how a reconciliation ends.
@@ -123,6 +128,12 @@ func (p Plan) Validate() error {
 		if err := rule.validate(); err != nil {
 			problems = append(problems, fmt.Errorf("api[%d]: %w", index, err))
 		}
+	}
+	if err := p.Provisioner.validate(); err != nil {
+		problems = append(problems, fmt.Errorf("provisioner: %w", err))
+	}
+	if err := p.Kyma.validate(Recover, Warn); err != nil {
+		problems = append(problems, fmt.Errorf("kyma: %w", err))
 	}
 	return errors.Join(problems...)
 }
