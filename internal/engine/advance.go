@@ -19,8 +19,8 @@ const (
 )
 
 // advance brings one orchestration on: it cancels what is pending when it is canceling, moves past windows on, admits, and ends it when
-// nothing is open. It may be called at any time and does nothing when there is nothing to do.
-func (e *Engine) advance(ctx context.Context, orchestrationID string) error {
+// nothing is open. It may be called at any time and does nothing when there is nothing to do; changed is false then.
+func (e *Engine) advance(ctx context.Context, orchestrationID string) (changed bool, err error) {
 	for {
 		var a advanced
 		err := e.store.Update(ctx, func(ctx context.Context, tx fleet.Tx) (err error) {
@@ -28,11 +28,12 @@ func (e *Engine) advance(ctx context.Context, orchestrationID string) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("advance orchestration %s: %w", orchestrationID, err)
+			return changed, fmt.Errorf("advance orchestration %s: %w", orchestrationID, err)
 		}
 		e.admittedCommitted(a.admitted)
+		changed = changed || a.changed
 		if !a.more {
-			return nil
+			return changed, nil
 		}
 	}
 }
@@ -40,8 +41,8 @@ func (e *Engine) advance(ctx context.Context, orchestrationID string) error {
 // advanced is what one transaction came to.
 type advanced struct {
 	admitted admitted
-	// more is true when there is more to do at once.
-	more bool
+	// changed is true when something was written, more when there is more to do at once.
+	changed, more bool
 }
 
 func (e *Engine) advanceOnce(ctx context.Context, tx fleet.Tx, orchestrationID string) (advanced, error) {
@@ -49,7 +50,7 @@ func (e *Engine) advanceOnce(ctx context.Context, tx fleet.Tx, orchestrationID s
 	if err != nil {
 		return advanced{}, fmt.Errorf("lock orchestration: %w", err)
 	}
-	if o.Unreadable != "" || o.State.Ended() || o.State == fleet.Pending {
+	if o.State.Ended() || o.State == fleet.Pending || (o.Unreadable != "" && o.State != fleet.Canceling) {
 		return advanced{}, nil
 	}
 	before := o
@@ -75,6 +76,7 @@ func (e *Engine) advanceOnce(ctx context.Context, tx fleet.Tx, orchestrationID s
 	if len(events) == 0 && o.Counts == before.Counts && o.State == before.State && o.Description == before.Description {
 		return a, nil
 	}
+	a.changed = true
 	return a, saveWithEvents(ctx, tx, &o, events)
 }
 

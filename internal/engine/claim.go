@@ -36,6 +36,8 @@ func (c *claimer) take(ctx context.Context, claim fleet.Claim) claimAnswer {
 		return a
 	case <-ctx.Done():
 		return claimAnswer{err: ctx.Err()}
+	case <-c.engine.finished:
+		return claimAnswer{err: errCutOff}
 	}
 }
 

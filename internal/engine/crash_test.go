@@ -123,6 +123,33 @@ func TestAnExclusiveProcessResumesAtOnce(t *testing.T) {
 	require.Equal(t, once(4), s.starts())
 }
 
+// The same holds for the resolution of targets.
+func TestAnExclusiveProcessResolvesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 2)
+	entered, release := make(chan struct{}), make(chan struct{})
+	var first atomic.Bool
+	s.targets.resolve = func(context.Context) error {
+		if first.CompareAndSwap(false, true) {
+			close(entered)
+			<-release
+		}
+		return nil
+	}
+	long := func(o *engine.Options) { o.Limits.LeaseFor, o.Exclusive = time.Hour, true }
+	killed := s.start(t, long)
+	id := killed.create(t, request(2, orchestration.Immediate))
+	<-entered
+	thaw := killed.freeze(t)
+	s.start(t, long)
+	s.waitFor(t, id, inState(fleet.Succeeded))
+	close(release)
+	thaw()
+	killed.end(t)
+	require.Equal(t, once(2), s.starts())
+	require.Len(t, s.operations(t, id), 2)
+}
+
 // A step that is cut off by a stop is handed back: another process goes on at once, long before the lease would have run out.
 func TestAStopHandsBack(t *testing.T) {
 	t.Parallel()

@@ -34,15 +34,19 @@ type Engine struct {
 	cache   *parameterCache
 	// resolving holds the orchestrations whose targets this process resolves at the moment.
 	resolving sync.Map
+	// quietUntil has the big orchestrations that the sweep leaves alone for a while; only the sweep uses it.
+	quietUntil map[string]time.Time
 	// resolvers bounds how many orchestrations the sweep lets be resolved at the same time.
 	resolvers chan struct{}
 
 	// background holds everything that Start started; stop ends it.
 	background sync.WaitGroup
-	mu         sync.Mutex
-	ctx        context.Context //nolint:containedctx // The life of the background work, from Start to Stop.
-	stop       context.CancelFunc
-	state      lifeState
+	// finished is closed when the background work has ended.
+	finished chan struct{}
+	mu       sync.Mutex
+	ctx      context.Context //nolint:containedctx // The life of the background work, from Start to Stop.
+	stop     context.CancelFunc
+	state    lifeState
 }
 
 type lifeState uint8
@@ -79,7 +83,7 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		store: o.Store, queue: o.Queue, resolver: o.Resolver, log: o.Logger, clock: o.Clock, limits: o.Limits.withDefaults(), metrics: m,
 		exclusive: o.Exclusive, bindings: map[orchestration.Type]*binding{}, running: newRunning(o.Clock), flights: newFlights(), cache: &parameterCache{},
-		resolvers: make(chan struct{}, sweptResolvers),
+		resolvers: make(chan struct{}, sweptResolvers), quietUntil: map[string]time.Time{}, finished: make(chan struct{}),
 	}
 	for t, b := range o.Executors {
 		e.bindings[t] = newBinding(b, o.Clock)
@@ -164,6 +168,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	e.stop()
 	e.background.Wait()
+	close(e.finished)
 	e.mu.Lock()
 	e.state = stopped
 	e.mu.Unlock()
@@ -179,10 +184,10 @@ const handBackFor = 5 * time.Second
 // putBack is after what time a job that came while the engine stops is looked at again.
 const putBack = time.Millisecond
 
-// BackendDown reports whether no operation of a type starts because its backend does not answer.
+// BackendDown reports whether no operation of a type starts because its backend does not answer, or is not configured any more.
 func (e *Engine) BackendDown(t orchestration.Type) bool {
 	b, ok := e.bindings[t]
-	return ok && b.breaker.down()
+	return !ok || b.breaker.down()
 }
 
 // Handle carries out one job; it is fleet.Handler.
@@ -197,7 +202,8 @@ func (e *Engine) Handle(ctx context.Context, job fleet.Job) (time.Duration, erro
 	case fleet.JobStart:
 		return e.resolve(ctx, job.OrchestrationID)
 	case fleet.JobAdvance:
-		return 0, e.advance(ctx, job.OrchestrationID)
+		_, err := e.advance(ctx, job.OrchestrationID)
+		return 0, err
 	case fleet.JobStep:
 		return e.step(ctx, job)
 	default:

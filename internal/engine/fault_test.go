@@ -113,6 +113,43 @@ func TestAStepThatHangs(t *testing.T) {
 	require.Equal(t, 1, s.operations(t, id)["rt-0"].Attempt)
 }
 
+// A step that never returns does not keep its operation for ever.
+func TestAStepThatNeverReturns(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	h := newHold(func(call executortest.Call) bool { return call.Method == executortest.Observe })
+	s.fake.Before = h.before
+	p := s.start(t, shortLived, func(o *engine.Options) { o.Limits.StepTimeout = time.Second })
+	id := p.create(t, request(1, orchestration.Immediate))
+	<-h.entered
+	s.waitFor(t, id, inState(fleet.Succeeded))
+	require.Greater(t, s.operations(t, id)["rt-0"].Attempt, 1)
+	require.Equal(t, once(1), s.starts())
+	close(h.release)
+	p.end(t)
+	require.Equal(t, once(1), s.starts())
+}
+
+// A resolver that panics ends neither the process nor the orchestration.
+func TestAResolverThatPanics(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	var first atomic.Bool
+	s.targets.resolve = func(context.Context) error {
+		if first.CompareAndSwap(false, true) {
+			panic("nil map")
+		}
+		return nil
+	}
+	p := s.start(t)
+	id := p.create(t, request(1, orchestration.Immediate))
+	s.waitFor(t, id, func(o fleet.Orchestration) bool {
+		return o.Description == "waiting until the targets can be resolved: resolve targets: the resolver panicked: nil map"
+	})
+	s.clock.Advance(time.Minute)
+	s.waitFor(t, id, inState(fleet.Succeeded))
+}
+
 // A step that takes longer than a lease keeps its operation as long as its process lives.
 func TestALongStepKeepsItsLease(t *testing.T) {
 	t.Parallel()

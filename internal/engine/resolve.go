@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/google/uuid"
@@ -125,7 +126,7 @@ func (r *resolution) carryOut(ctx context.Context) error {
 			break
 		}
 	}
-	found, err := r.engine.resolver.ResolveTargets(ctx, r.orchestration.Parameters.Targets)
+	found, err := r.ask(ctx)
 	if errors.Is(context.Cause(ctx), fleet.ErrFenced) {
 		return fleet.ErrFenced
 	}
@@ -143,6 +144,17 @@ func (r *resolution) carryOut(ctx context.Context) error {
 		return err
 	}
 	return r.finish(ctx, counts, len(found.LeftOut), fleet.SumUp(found.LeftOut))
+}
+
+// ask asks the resolver. A panic must not end the process, which would resolve the same targets again after its restart.
+func (r *resolution) ask(ctx context.Context) (found fleet.Resolution, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.engine.log.ErrorContext(ctx, "the resolver panicked", "orchestration_id", r.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("the resolver panicked: %v", p)
+		}
+	}()
+	return r.engine.resolver.ResolveTargets(ctx, r.orchestration.Parameters.Targets)
 }
 
 func (r *resolution) insertLeftOut(ctx context.Context, rows []fleet.LeftOut) error {

@@ -23,6 +23,8 @@ type running struct {
 
 	mu    sync.Mutex
 	steps map[string]*runningStep
+	// total counts the steps, also those that hang and were given up.
+	total int
 	// ended has when the last step of an operation that goes on ended, for a little while.
 	ended  map[string]time.Time
 	pruned time.Time
@@ -47,27 +49,30 @@ func newRunning(clock func() time.Time) *running {
 	return &running{clock: clock, steps: map[string]*runningStep{}, ended: map[string]time.Time{}, idle: idle}
 }
 
-// begin enters a step. An operation whose step runs already in this process gives false.
-func (r *running) begin(operationID string, cancel context.CancelCauseFunc) (*runningStep, bool) {
+// begin enters a step. An operation whose step runs already in this process gives false, unless that one hangs: it is older than a limit.
+func (r *running) begin(operationID string, limit time.Duration, cancel context.CancelCauseFunc) (*runningStep, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.steps[operationID]; ok {
+	if s, ok := r.steps[operationID]; ok && r.clock().Sub(s.begun) < limit {
 		return nil, false
 	}
-	if len(r.steps) == 0 {
+	if r.total == 0 {
 		r.idle = make(chan struct{})
 	}
+	r.total++
 	s := &runningStep{cancel: cancel, begun: r.clock()}
 	r.steps[operationID] = s
 	return s, true
 }
 
 // end removes a step, after which there is another one or not, and reports whether a wake came while it ran.
-func (r *running) end(operationID string, goesOn bool) (again bool) {
+func (r *running) end(operationID string, s *runningStep, goesOn bool) (again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.steps[operationID]
-	delete(r.steps, operationID)
+	if r.steps[operationID] == s {
+		delete(r.steps, operationID)
+	}
+	r.total--
 	now := r.clock()
 	if goesOn {
 		r.ended[operationID] = now
@@ -78,7 +83,7 @@ func (r *running) end(operationID string, goesOn bool) (again bool) {
 		r.pruned = now
 		maps.DeleteFunc(r.ended, func(_ string, at time.Time) bool { return now.Sub(at) > settleDown })
 	}
-	if len(r.steps) == 0 {
+	if r.total == 0 {
 		close(r.idle)
 	}
 	return s.again
@@ -99,13 +104,13 @@ func (r *running) hand(s *runningStep, put func()) {
 	put()
 }
 
-// renew calls put for every claimed operation whose lease was not renewed for a while.
-func (r *running) renew(every time.Duration, put func(op fleet.Operation)) {
+// renew calls put for every claimed operation whose lease was not renewed for a while and whose step does not hang.
+func (r *running) renew(every, limit time.Duration, put func(op fleet.Operation)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock()
 	for _, s := range r.steps {
-		if s.claimed && now.Sub(s.renewed) >= every {
+		if s.claimed && now.Sub(s.renewed) >= every && now.Sub(s.begun) < limit {
 			s.renewed = now
 			put(s.operation)
 		}
@@ -188,7 +193,7 @@ func (e *Engine) keepLeases(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			e.running.renew(e.limits.LeaseFor/4, func(op fleet.Operation) {
+			e.running.renew(e.limits.LeaseFor/4, e.hangsAfter(), func(op fleet.Operation) {
 				e.laneOf(op.OrchestrationID).inbox.put(&settleRequest{operation: op, renew: true})
 			})
 		}

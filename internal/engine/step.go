@@ -19,13 +19,13 @@ const wakeAfter = 200 * time.Millisecond
 func (e *Engine) step(ctx context.Context, job fleet.Job) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	current, ok := e.running.begin(job.OperationID, cancel)
+	current, ok := e.running.begin(job.OperationID, e.hangsAfter(), cancel)
 	if !ok {
 		// The holder in this process is about to end; the sweep finds out if it is not.
 		return time.Second, nil
 	}
 	again, err := e.stepOf(ctx, job, current)
-	if e.running.end(job.OperationID, again > 0) && again > wakeAfter {
+	if e.running.end(job.OperationID, current, again > 0) && again > wakeAfter {
 		again = wakeAfter
 	}
 	return again, err
@@ -46,10 +46,17 @@ func (e *Engine) stepOf(ctx context.Context, job fleet.Job, current *runningStep
 	s := e.call(ctx, b, op, claim.now)
 	request := &settleRequest{operation: op, step: s, rules: rules, answer: make(chan settleAnswer, 1)}
 	e.running.hand(current, func() { e.laneOf(op.OrchestrationID).inbox.put(request) })
-	// A result is worth waiting for even when the step was cut off; the lane answers in any case.
-	answer := <-request.answer
-	return answer.again, answer.err
+	// A result is worth waiting for even when the step was cut off; the lane answers as long as the engine is not stopped.
+	select {
+	case answer := <-request.answer:
+		return answer.again, answer.err
+	case <-e.finished:
+		return 0, errCutOff
+	}
 }
+
+// hangsAfter is the age from which on a step counts as one that will never return.
+func (e *Engine) hangsAfter() time.Duration { return e.limits.StepTimeout + e.limits.LeaseFor }
 
 func (e *Engine) rulesOf(b *binding) fleet.StepRules {
 	rules := fleet.StepRules{

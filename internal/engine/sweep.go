@@ -12,6 +12,9 @@ import (
 // sweptResolvers is how many orchestrations are resolved at the same time without a job of their own; the rest waits for the next sweep.
 const sweptResolvers = 4
 
+// quietAtMost is how much later than it could an operation may start when its window opens.
+const quietAtMost = 10 * time.Second
+
 // takeOverChunk is how many operations are taken over in one transaction.
 const takeOverChunk = 500
 
@@ -56,6 +59,9 @@ func (e *Engine) sweep(ctx context.Context) error {
 	if err != nil {
 		problems = append(problems, fmt.Errorf("list open orchestrations: %w", err))
 	}
+	if len(e.quietUntil) > len(open) {
+		clear(e.quietUntil)
+	}
 	for i := range open {
 		problems = append(problems, e.bringOn(ctx, &open[i]))
 	}
@@ -84,7 +90,16 @@ func (e *Engine) bringOn(ctx context.Context, o *fleet.Orchestration) error {
 		})
 		return nil
 	case o.State == fleet.Canceling, o.Counts.Open() == 0, o.Counts.Pending > 0 && (o.FreeWorkers() > 0 || o.UsesWindows()):
-		return e.advance(ctx, o.ID)
+		if now.Before(e.quietUntil[o.ID]) && o.State != fleet.Canceling {
+			return nil
+		}
+		delete(e.quietUntil, o.ID)
+		changed, err := e.advance(ctx, o.ID)
+		if !changed && o.UsesWindows() {
+			// Looking through 100,000 operations that wait for their windows takes some 50 ms, which is not worth spending every few seconds.
+			e.quietUntil[o.ID] = now.Add(min(time.Duration(o.Counts.Pending)*100*time.Microsecond, quietAtMost))
+		}
+		return err
 	default:
 		return nil
 	}
@@ -108,6 +123,9 @@ func (e *Engine) takeOverExpired(ctx context.Context) error {
 
 // takeOverAll takes over whatever was in the hands of an earlier process.
 func (e *Engine) takeOverAll(ctx context.Context) error {
+	if err := e.freeUnresolved(ctx); err != nil {
+		return err
+	}
 	inFlight, err := e.store.InFlight(ctx)
 	if err != nil {
 		return fmt.Errorf("list operations in progress: %w", err)
@@ -119,6 +137,32 @@ func (e *Engine) takeOverAll(ctx context.Context) error {
 		}
 		if err := e.takeOver(ctx, func(ctx context.Context, tx fleet.Tx) ([]fleet.Operation, error) { return tx.Operations(ctx, ids) }); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// freeUnresolved ends the leases of orchestrations whose targets an earlier process was resolving.
+func (e *Engine) freeUnresolved(ctx context.Context) error {
+	open, err := e.store.OpenOrchestrations(ctx)
+	if err != nil {
+		return fmt.Errorf("list open orchestrations: %w", err)
+	}
+	for _, o := range open {
+		if o.State != fleet.Pending || o.LeaseUntil.IsZero() {
+			continue
+		}
+		err := e.store.Update(ctx, func(ctx context.Context, tx fleet.Tx) error {
+			held, err := tx.LockOrchestration(ctx, o.ID)
+			if err != nil || held.State != fleet.Pending {
+				return err
+			}
+			held.Fence++
+			held.LeaseUntil = time.Time{}
+			return tx.SaveOrchestration(ctx, &held)
+		})
+		if err != nil {
+			return fmt.Errorf("take the resolution of %s over: %w", o.ID, err)
 		}
 	}
 	return nil
@@ -144,7 +188,7 @@ func (e *Engine) takeOver(ctx context.Context, find func(ctx context.Context, tx
 				continue
 			}
 			// With a slow store the lease of a step may run out although its process, this one, is well.
-			here := e.running.alive(op.ID, e.limits.StepTimeout+e.limits.LeaseFor)
+			here := e.running.alive(op.ID, e.hangsAfter())
 			if !here && !waits[op.JobID] {
 				changes = append(changes, fleet.TakeOver(op, tx.Now(), e.limits.LeaseFor))
 				continue
