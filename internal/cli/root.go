@@ -13,6 +13,7 @@ import (
 	"github.com/swell-fleet/swell/internal/app"
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/orchestrations"
+	"github.com/swell-fleet/swell/internal/cli/policy"
 	"github.com/swell-fleet/swell/internal/cli/runtimes"
 	"github.com/swell-fleet/swell/internal/cli/serve"
 	"github.com/swell-fleet/swell/internal/cli/taskrun"
@@ -47,7 +48,7 @@ See also: swell help exit-codes, swell help output, swell help environment, swel
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.URL, "url", "", "`URL` of the server [$SWELL_URL] (default "+console.DefaultURL+")")
 	flags.StringVar(&tokenFile, "token-file", "", "`FILE` that holds the bearer token; $SWELL_TOKEN holds the token itself")
-	root.AddCommand(upgrade.NewCommand(c), orchestrations.NewCommand(c), runtimes.NewCommand(c), taskrun.NewCommand(c), serve.NewCommand(c))
+	root.AddCommand(upgrade.NewCommand(c), orchestrations.NewCommand(c), runtimes.NewCommand(c), taskrun.NewCommand(c), policy.NewCommand(c), serve.NewCommand(c))
 	root.AddCommand(topics()...)
 	fitHelp(root, c)
 	return root

@@ -136,11 +136,12 @@ func newLint(c *console.Console) *cobra.Command {
 		Short: "Check a maintenance policy",
 		Long: `Check a maintenance policy. A value that is not understood is an error, as it is for the server; what is allowed and
 hardly meant is a warning. With --fleet the policy is held against the runtimes of the server and the Shoots of a
-Gardener project too, which finds rules that match nothing or are never reached.
+Gardener project too: this finds rules that match nothing or are never reached.
 
 The exit code is 1 when there is an error or a warning.`,
 		Example: `  swell policy lint policy.yaml
-  swell policy lint policy.yaml --fleet --gardener-kubeconfig garden.yaml --gardener-namespace garden-kyma`,
+  swell policy lint policy.yaml --fleet \
+    --gardener-kubeconfig garden.yaml --gardener-namespace garden-kyma`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.settle(c)
