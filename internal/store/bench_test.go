@@ -291,5 +291,7 @@ func admitClaimFinish(b *testing.B, s fleet.Store, id string, group int) {
 	if err != nil || len(ops) != group {
 		b.Fatal(err, len(ops))
 	}
-	step(func(ctx context.Context, tx fleet.Tx, o *fleet.Orchestration) error { return save(ctx, tx, fleet.Succeeded) })
+	step(func(ctx context.Context, tx fleet.Tx, o *fleet.Orchestration) error {
+		return save(ctx, tx, fleet.Succeeded)
+	})
 }

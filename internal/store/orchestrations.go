@@ -151,4 +151,3 @@ func textValues[T ~string](values []T) []string {
 	}
 	return out
 }
-

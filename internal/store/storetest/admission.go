@@ -115,7 +115,9 @@ func testWindows(t *testing.T, open Open) {
 	}
 	require.Equal(t, []string{ops[3].ID, ops[0].ID, ops[1].ID}, past(10))
 	require.Equal(t, []string{ops[3].ID}, past(1))
-	change(t, s, ops[3].ID, func(now time.Time, op *fleet.Operation) { op.WindowBegin, op.WindowEnd = now.Add(time.Hour), now.Add(2*time.Hour) })
+	change(t, s, ops[3].ID, func(now time.Time, op *fleet.Operation) {
+		op.WindowBegin, op.WindowEnd = now.Add(time.Hour), now.Add(2*time.Hour)
+	})
 	require.Equal(t, []string{ops[0].ID, ops[1].ID}, past(10))
 }
 

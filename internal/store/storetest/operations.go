@@ -17,7 +17,9 @@ import (
 
 // fullOperation returns a record with every field set.
 func fullOperation() fleet.Operation {
-	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes)*time.Minute + 123*time.Microsecond) }
+	at := func(minutes int) time.Time {
+		return start.Add(time.Duration(minutes)*time.Minute + 123*time.Microsecond)
+	}
 	return fleet.Operation{
 		ID: "op-1", OrchestrationID: "o-1", Type: orchestration.UpgradeKymaOrchestration, Position: 7,
 		RuntimeID: "rt-1", InstanceID: "i-1", GlobalAccountID: "ga-1", SubAccountID: "sa-1", ShootName: "c-1", Region: "eu-demo-1",

@@ -177,8 +177,12 @@ func testRuntimeStates(t *testing.T, open Open) {
 		{func(s *runtime.RuntimeStatus) { s.Suspension, s.Update = list("succeeded", 11), list("succeeded", 12) }, runtime.StateSuspended},
 		{func(s *runtime.RuntimeStatus) { s.Suspension, s.Update = list("succeeded", 11), list("failed", 12) }, runtime.StateSuspended},
 		{func(s *runtime.RuntimeStatus) { s.Suspension = list("failed", 11) }, runtime.StateFailed},
-		{func(s *runtime.RuntimeStatus) { s.Suspension, s.Unsuspension = list("succeeded", 11), list("in progress", 12) }, runtime.StateProvisioning},
-		{func(s *runtime.RuntimeStatus) { s.Suspension, s.Unsuspension = list("succeeded", 11), list("succeeded", 12) }, runtime.StateSucceeded},
+		{func(s *runtime.RuntimeStatus) {
+			s.Suspension, s.Unsuspension = list("succeeded", 11), list("in progress", 12)
+		}, runtime.StateProvisioning},
+		{func(s *runtime.RuntimeStatus) {
+			s.Suspension, s.Unsuspension = list("succeeded", 11), list("succeeded", 12)
+		}, runtime.StateSucceeded},
 		{func(s *runtime.RuntimeStatus) { s.UpgradingCluster = list("in progress", 11) }, runtime.StateUpgrading},
 		{func(s *runtime.RuntimeStatus) { s.UpgradingCluster = list("failed", 11) }, runtime.StateError},
 	} {
