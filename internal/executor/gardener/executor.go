@@ -223,7 +223,12 @@ func (e *Executor) Check(ctx context.Context, t fleet.Task, _ fleet.Guard) (flee
 		if r.ClusterConfig, err = clusterConfig(shoot, want); err != nil {
 			return fleet.Result{}, err
 		}
-	case fleet.Again, fleet.Refused, fleet.Gone:
+	case fleet.Refused:
+		if cached {
+			// Somebody may have told Gardener to try again since.
+			r = fleet.Result{Outcome: fleet.Again, After: lookAgain, NextObserve: true}
+		}
+	case fleet.Again, fleet.Gone:
 	}
 	r.Sent, r.Unasked = t.Sent, cached
 	return m.in(r)

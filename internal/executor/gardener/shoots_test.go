@@ -103,6 +103,7 @@ func TestChecksAskTheCache(t *testing.T) {
 	stale(newShoot())
 	stale(newShoot(annotated(orchestration.RuntimeIDAnnotation, "rt-2")))
 	stale(newShoot(func(s *gardencorev1beta1.Shoot) { s.DeletionTimestamp = &metav1.Time{Time: now} }))
+	stale(newShoot(kubernetes("1.34.7"), generations(8, 8), reconcile(failedState, now)))
 	require.Equal(t, 3, i.gets())
 
 	require.NoError(t, i.informer.GetStore().Delete(shoot))
