@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -13,6 +14,7 @@ type api struct {
 	Options
 	openAPI []byte
 	places  chan struct{}
+	clients *clients
 	metrics *metrics
 }
 
@@ -22,6 +24,7 @@ func New(options Options) (http.Handler, error) {
 		return nil, fmt.Errorf("options of the API: %w", err)
 	}
 	a := &api{Options: options, places: make(chan struct{}, options.MaxInFlight)}
+	a.clients = newClients(options.RateLimit, options.RateBurst, options.Clock)
 	var err error
 	if a.openAPI, err = encodeIndented(openAPI(options)); err != nil {
 		return nil, fmt.Errorf("make the OpenAPI document: %w", err)
@@ -71,15 +74,9 @@ func (a *api) serve(route route) http.Handler {
 		trace := traceOf(r.Context())
 		trace.route, trace.quiet = route.pattern, route.unlimited
 		c := &call{w: w, r: r}
-		if route.role != RoleNone {
-			who, err := a.Authenticator.Authenticate(r)
-			if err != nil {
-				return authProblem(err)
-			}
-			c.who, trace.user = who, who.User
-			if !who.May(route.role) {
-				return &statusError{status: http.StatusForbidden, message: "this needs the role " + string(route.role)}
-			}
+		var err error
+		if c.who, err = a.admit(r, route.role); err != nil {
+			return err
 		}
 		if route.raw != nil {
 			return route.raw(a, c)
@@ -88,8 +85,8 @@ func (a *api) serve(route route) http.Handler {
 		if c.query.err != nil {
 			return c.query.err
 		}
-		answer, err := route.handle(a, c)
-		if err != nil {
+		var answer answer
+		if answer, err = route.handle(a, c); err != nil {
 			return err
 		}
 		return writeAnswer(w, answer)
@@ -110,6 +107,31 @@ func (a *api) serve(route route) http.Handler {
 			a.fail(w, r, err)
 		}
 	})
+}
+
+// admit finds out who makes a request, and whether they may. Who is known is limited by name, so that people who share an address do not disturb
+// each other; everyone else by address.
+func (a *api) admit(r *http.Request, role Role) (Identity, error) {
+	trace := traceOf(r.Context())
+	if role == RoleNone {
+		return Identity{}, a.clients.take(byAddress(trace.remote))
+	}
+	who, err := a.Authenticator.Authenticate(r)
+	if err != nil {
+		problem := authProblem(err)
+		if limited := a.clients.take(byAddress(trace.remote)); limited != nil {
+			return Identity{}, errors.Join(limited, err)
+		}
+		return Identity{}, problem
+	}
+	trace.user = who.User
+	if err := a.clients.take(byUser(who.User)); err != nil {
+		return Identity{}, err
+	}
+	if !who.May(role) {
+		return Identity{}, &statusError{status: http.StatusForbidden, message: "this needs the role " + string(role), code: codeScope}
+	}
+	return who, nil
 }
 
 // fail answers with an error. Only here is an error looked at twice: once for the answer and once for the log.

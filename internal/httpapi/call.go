@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net"
 	"net/http"
 
 	"github.com/swell-fleet/swell/internal/fleet"
@@ -36,14 +35,6 @@ func (c *call) actor() fleet.Actor {
 	for i, role := range c.who.Roles {
 		roles[i] = string(role)
 	}
-	return fleet.Actor{User: c.who.User, Roles: roles, RequestID: requestID(c.ctx()), RemoteAddr: remoteHost(c.r)}
-}
-
-// remoteHost is the address of the caller without the port.
-func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
+	trace := traceOf(c.ctx())
+	return fleet.Actor{User: c.who.User, Roles: roles, RequestID: trace.id, RemoteAddr: trace.remote}
 }

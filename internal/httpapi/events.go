@@ -43,8 +43,12 @@ type Event struct {
 	To   fleet.State `json:"to,omitempty"`
 	// User is who asked for it; empty for what the server does by itself.
 	User string `json:"user,omitempty"`
+	// Roles are what the user was allowed to do.
+	Roles []string `json:"roles,omitempty"`
 	// RequestID is the ID of the request by which it was asked for.
 	RequestID string `json:"requestID,omitempty"`
+	// RemoteAddr is the address that the request came from.
+	RemoteAddr string `json:"remoteAddr,omitempty"`
 }
 
 // EventList is one page of events.
@@ -124,7 +128,8 @@ func (a *api) events(c *call, filter fleet.EventFilter, page fleet.Page) ([]Even
 		events[i] = Event{
 			ID: strconv.FormatInt(row.ID, 10), Level: row.Level, InstanceID: row.InstanceID, OperationID: row.OperationID,
 			Message: row.Message, CreatedAt: row.At.UTC(), OrchestrationID: row.OrchestrationID, RuntimeID: row.RuntimeID, Kind: row.Kind,
-			From: row.From, To: row.To, User: row.Actor.User, RequestID: row.Actor.RequestID,
+			From: row.From, To: row.To, User: row.Actor.User, Roles: row.Actor.Roles, RequestID: row.Actor.RequestID,
+			RemoteAddr: row.Actor.RemoteAddr,
 		}
 	}
 	return events, total, nil

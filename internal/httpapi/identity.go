@@ -55,6 +55,9 @@ type Authenticator interface {
 type AuthError struct {
 	// Message is shown to the caller; it must hold nothing secret.
 	Message string
+	// Code is the error code of RFC 6750 for the header WWW-Authenticate, such as "invalid_token"; empty for a request without a token. With a
+	// code the message is plain ASCII without quotes.
+	Code string
 	// Err is the cause, for the log.
 	Err error
 }
@@ -103,9 +106,9 @@ func authProblem(err error) error {
 	if errors.Is(err, fleet.ErrForbidden) || errors.Is(err, fleet.ErrUnavailable) {
 		return err
 	}
-	message := "the request has no valid credentials"
+	problem := &statusError{status: http.StatusUnauthorized, message: "the request has no valid credentials", cause: err}
 	if refused, ok := errors.AsType[*AuthError](err); ok {
-		message = refused.Message
+		problem.message, problem.code, problem.cause = refused.Message, refused.Code, refused.Err
 	}
-	return &statusError{status: http.StatusUnauthorized, message: message, cause: err}
+	return problem
 }

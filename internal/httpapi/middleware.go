@@ -30,7 +30,9 @@ type trace struct {
 	// quiet routes are called by machines every few seconds.
 	quiet bool
 	user  string
-	err   error
+	// remote is the address of the caller.
+	remote string
+	err    error
 }
 
 type traceKey struct{}
@@ -75,7 +77,7 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (a *api) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := a.Clock()
-		t := &trace{id: r.Header.Get(requestIDHeader)}
+		t := &trace{id: r.Header.Get(requestIDHeader), remote: a.clientAddr(r)}
 		if !wellFormedID.MatchString(t.id) {
 			t.id = uuid.NewString()
 		}
@@ -136,7 +138,7 @@ func (a *api) log(r *http.Request, t *trace, w *recorder, duration time.Duration
 	attrs := []slog.Attr{
 		slog.String("request_id", t.id), slog.String("method", r.Method), slog.String("path", path), slog.String("route", t.route),
 		slog.Int("status", w.status), slog.Int64("bytes", w.bytes), slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
-		slog.String("user", t.user), slog.String("remote_addr", remoteHost(r)),
+		slog.String("user", t.user), slog.String("remote_addr", t.remote),
 	}
 	if t.err != nil {
 		attrs = append(attrs, slog.String("error", t.err.Error()))

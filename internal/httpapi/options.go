@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"time"
 
@@ -64,6 +66,14 @@ type Options struct {
 	// MaxWait is how long a request waits for a place; 0 means DefaultMaxWait.
 	MaxWait time.Duration
 
+	// RateLimit is how many requests per second each client may make on average: each user, and each address that names no user. 0 means no limit.
+	RateLimit float64
+	// RateBurst is how many requests a client may make at once above the average; 0 means those of 5 s.
+	RateBurst int
+	// TrustedProxies are the networks of the proxies in front of the server, whose header X-Forwarded-For is believed. Without any the address
+	// of a caller is that of the connection.
+	TrustedProxies []netip.Prefix
+
 	// BackendDown tells that no operation of a type is admitted because its backend does not answer, so that waiting operations can say so.
 	// nil means that it is never known.
 	BackendDown func(orchestration.Type) bool
@@ -118,6 +128,11 @@ func (o *Options) complete() error {
 	setDefault(&o.MaxInFlight, DefaultMaxInFlight)
 	setDefault(&o.MaxWait, DefaultMaxWait)
 	setDefault(&o.Version, "dev")
+	if !(o.RateLimit >= 0) || math.IsInf(o.RateLimit, 0) {
+		problems = append(problems, fmt.Errorf("RateLimit %v is no rate", o.RateLimit))
+	} else {
+		setDefault(&o.RateBurst, int(math.Ceil(5*min(o.RateLimit, 1e6))))
+	}
 	for _, number := range []struct {
 		name  string
 		value int64
@@ -125,6 +140,7 @@ func (o *Options) complete() error {
 		{"PageSize", int64(o.PageSize)}, {"MaxPageSize", int64(o.MaxPageSize)},
 		{"MaxBody", o.MaxBody}, {"MaxImport", o.MaxImport},
 		{"Timeout", int64(o.Timeout)}, {"MaxInFlight", int64(o.MaxInFlight)}, {"MaxWait", int64(o.MaxWait)},
+		{"RateBurst", int64(o.RateBurst)},
 	} {
 		if number.value < 0 {
 			problems = append(problems, fmt.Errorf("%s is below 0", number.name))

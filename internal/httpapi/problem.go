@@ -31,8 +31,8 @@ type Problem struct {
 
 const problemType = "application/problem+json"
 
-// retryAfter is what a refused caller is told to wait.
-const retryAfter = 2 * time.Second
+// soon is what a refused caller is told to wait when nothing better is known.
+const soon = 2 * time.Second
 
 // statusError is an error that knows its status.
 type statusError struct {
@@ -42,6 +42,10 @@ type statusError struct {
 	cause   error
 	// allow lists the methods that the path has, for 405.
 	allow string
+	// code is why a token is not enough, in the words of RFC 6750, for 401 and 403.
+	code string
+	// retryAfter is when to try again, for 429 and 503; 0 means soon.
+	retryAfter time.Duration
 }
 
 func (e *statusError) Error() string {
@@ -91,9 +95,15 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *statusError) {
 	header := w.Header()
 	switch p.status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		header.Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
+		wait := p.retryAfter
+		setDefault(&wait, soon)
+		header.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 	case http.StatusUnauthorized:
-		header.Set("WWW-Authenticate", `Bearer realm="swell"`)
+		header.Set("WWW-Authenticate", challenge(p.code, p.message))
+	case http.StatusForbidden:
+		if p.code != "" {
+			header.Set("WWW-Authenticate", challenge(p.code, p.message))
+		}
 	case http.StatusMethodNotAllowed:
 		header.Set("Allow", p.allow)
 	case http.StatusRequestEntityTooLarge:
