@@ -24,6 +24,7 @@ const (
 
 // forBoth runs a benchmark on both databases. The server is one that waits for the disk, as one in production does.
 func forBoth(b *testing.B, f func(b *testing.B, s *store.Store)) {
+	b.Helper()
 	b.Run("sqlite", func(b *testing.B) {
 		s, err := store.OpenSQLite(b.Context(), store.SQLiteOptions{Dir: b.TempDir(), Clock: time.Now})
 		require.NoError(b, err)
@@ -113,6 +114,7 @@ func importFleet(b testing.TB, s fleet.Store) {
 // BenchmarkLists measures the lists over 100,000 runtimes with 300,000 operations.
 func BenchmarkLists(b *testing.B) {
 	forBoth(b, func(b *testing.B, s *store.Store) {
+		b.Helper()
 		begun := time.Now()
 		importFleet(b, s)
 		b.Logf("imported %d runtimes in %s", benchRuntimes, time.Since(begun).Round(time.Millisecond))
@@ -195,6 +197,7 @@ func BenchmarkLists(b *testing.B) {
 // BenchmarkInsert100k measures the insertion of an orchestration of 100,000 operations.
 func BenchmarkInsert100k(b *testing.B) {
 	forBoth(b, func(b *testing.B, s *store.Store) {
+		b.Helper()
 		n := 0
 		for b.Loop() {
 			n++
@@ -208,6 +211,7 @@ func BenchmarkAdmitClaimFinish(b *testing.B) {
 	for _, group := range []int{1, 20, 200} {
 		b.Run(fmt.Sprint(group), func(b *testing.B) {
 			forBoth(b, func(b *testing.B, s *store.Store) {
+				b.Helper()
 				const size = 20_000
 				importFleet(b, s)
 				if s.Dialect() == store.Postgres {
@@ -234,6 +238,7 @@ func BenchmarkAdmitClaimFinish(b *testing.B) {
 }
 
 func admitClaimFinish(b *testing.B, s fleet.Store, id string, group int) {
+	b.Helper()
 	var ops []fleet.Operation
 	step := func(f func(ctx context.Context, tx fleet.Tx, o *fleet.Orchestration) error) {
 		err := s.Update(b.Context(), func(ctx context.Context, tx fleet.Tx) error {

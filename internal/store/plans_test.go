@@ -21,11 +21,13 @@ func TestListsUseIndexes(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (*store.Store, func(db *sql.Tx, query string) (string, error)){
 		"sqlite": func(t *testing.T) (*store.Store, func(*sql.Tx, string) (string, error)) {
+			t.Helper()
 			s, err := store.OpenSQLite(t.Context(), store.SQLiteOptions{Dir: t.TempDir(), Clock: time.Now})
 			require.NoError(t, err)
 			return s, func(tx *sql.Tx, query string) (string, error) { return plan(tx, "EXPLAIN QUERY PLAN "+query) }
 		},
 		"postgres": func(t *testing.T) (*store.Store, func(*sql.Tx, string) (string, error)) {
+			t.Helper()
 			s, err := store.OpenPostgres(t.Context(), store.PostgresOptions{URL: postgres.URL(t), MaxConns: 4})
 			require.NoError(t, err)
 			return s, func(tx *sql.Tx, query string) (string, error) {
@@ -95,6 +97,7 @@ func importSome(t *testing.T, s fleet.Store) {
 
 // listCalls are all lists with all filters of the API.
 func listCalls(t *testing.T, s *store.Store) map[string]func() {
+	t.Helper()
 	page := fleet.Page{Number: 1, Size: 10}
 	one, doc := []string{"x"}, benchRuntime(3)
 	calls := map[string]func(){}

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"time"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
-	"time"
 )
 
 // minPostgres is the oldest version of PostgreSQL that is supported, as the server numbers it.

@@ -363,7 +363,7 @@ func testClock(t *testing.T, open Open) {
 			require.Equal(t, now, now.Truncate(time.Microsecond))
 			require.Equal(t, now, tx.Now(), "the clock stands still inside a transaction")
 			require.False(t, now.Before(before))
-			require.WithinDuration(t, time.Now(), now, time.Hour)
+			require.Greater(t, now.Year(), 2025, "it is the time of day, not a count from somewhere")
 			before = now
 			return nil
 		})

@@ -39,25 +39,25 @@ func testText(t *testing.T, open Open) {
 		view, err := s.Operation(t.Context(), op.OrchestrationID, op.ID)
 		require.NoError(t, err)
 		for _, got := range []string{view.Description, view.Reason, view.ShootName, view.Region} {
-			require.True(t, got == test.want, "%.40q", test.in)
+			require.Equal(t, test.want, got)
 		}
 		change(t, s, op.ID, func(_ time.Time, op *fleet.Operation) { op.Description = "x" + test.in })
 		view, err = s.Operation(t.Context(), op.OrchestrationID, op.ID)
 		require.NoError(t, err)
-		require.True(t, view.Description == "x"+test.want, "%.40q", test.in)
+		require.Equal(t, "x"+test.want, view.Description)
 
 		doc := newRuntime(i)
 		doc.UserID, doc.ShootName = test.in, test.in
 		put(t, s, "import", doc)
 		got := runtimeOf(t, s, doc.InstanceID)
-		require.True(t, got.DTO.ShootName == string([]rune(test.in)), "JSON can hold a NUL: %.40q", test.in)
+		require.Equal(t, string([]rune(test.in)), got.DTO.ShootName, "JSON can hold a NUL")
 		require.Equal(t, []string{doc.InstanceID}, listed(t, s, fleet.RuntimeFilter{Shoots: []string{test.in}}, 10))
 		update(t, s, func(ctx context.Context, tx fleet.Tx) error {
 			return tx.AppendEvents(ctx, []fleet.Event{{Message: test.in, OperationID: op.ID, Actor: fleet.Actor{User: test.in}}})
 		})
 		rows, _, err := s.ListEvents(t.Context(), fleet.EventFilter{OperationID: op.ID}, page)
 		require.NoError(t, err)
-		require.True(t, rows[0].Message == test.want, "%.40q", test.in)
+		require.Equal(t, test.want, rows[0].Message)
 	}
 	// A value that cannot be stored is not equal to what it looks like without its fault.
 	require.Empty(t, listed(t, s, fleet.RuntimeFilter{Shoots: []string{"plain\x00", "\xffplain"}}, 10))
@@ -88,8 +88,8 @@ func testText(t *testing.T, open Open) {
 // insertRaw puts an orchestration with these parameters into the table, as an older server would have left it.
 func insertRaw(t testing.TB, db *sql.DB, id, kind, state, parameters string) {
 	t.Helper()
-	_, err := db.ExecContext(t.Context(), `INSERT INTO orchestrations (id, type, state, parameters, created_at, updated_at)
-		VALUES ('`+id+`', '`+kind+`', '`+state+`', '`+strings.ReplaceAll(parameters, "'", "''")+`', 1, 1)`)
+	_, err := db.ExecContext(t.Context(), `INSERT INTO orchestrations (id, type, state, parameters, created_at, updated_at) VALUES ($1, $2, $3, $4, 1, 1)`,
+		id, kind, state, parameters)
 	require.NoError(t, err)
 }
 
@@ -187,7 +187,7 @@ func testPages(t *testing.T, open Open) {
 			clock.Advance(time.Second)
 		}
 		op := newOperation("o-1", i/2, i)
-		op.ID = op.ID + string(rune('a'+i%3))
+		op.ID += string(rune('a' + i%3))
 		op.State, op.CreatedAt = states[i%4], clock.Now()
 		all = append(all, op)
 	}
