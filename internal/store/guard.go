@@ -20,8 +20,7 @@ type guardRow struct {
 	WindowEnd          int64  `bun:"window_end"`
 }
 
-// Guard reads in one statement what has to hold just before a backend is written to. It asks the handle that writes on PostgreSQL only: on
-// SQLite a reader sees everything that was committed before it began.
+// Guard reads in one statement what has to hold just before a backend is written to. It sees everything that was committed before it began.
 func (s *Store) Guard(ctx context.Context, operationID string) (fleet.GuardView, error) {
 	clock := "0"
 	if s.clock == nil {

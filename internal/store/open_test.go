@@ -71,6 +71,24 @@ func importOne(t testing.TB, s fleet.Store) {
 	})
 }
 
+// TestTextSettingsCannotBeChanged: an address must not make the server read a backslash in a value as an escape.
+func TestTextSettingsCannotBeChanged(t *testing.T) {
+	t.Parallel()
+	s, err := store.OpenPostgres(t.Context(), store.PostgresOptions{URL: postgres.URL(t) + "&standard_conforming_strings=off&application_name=mine", MaxConns: 2})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	var strings, name string
+	require.NoError(t, s.SQL().QueryRowContext(t.Context(), "SELECT current_setting('standard_conforming_strings'), current_setting('application_name')").Scan(&strings, &name))
+	require.Equal(t, "on", strings)
+	require.Equal(t, "mine", name)
+	storeDo(t, s, func(tx fleet.Tx) error {
+		return tx.AppendEvents(t.Context(), []fleet.Event{{Message: `\'); DROP TABLE events; --`}})
+	})
+	rows, _, err := s.ListEvents(t.Context(), fleet.EventFilter{}, fleet.Page{Number: 1, Size: 1})
+	require.NoError(t, err)
+	require.Equal(t, `\'); DROP TABLE events; --`, rows[0].Message)
+}
+
 func TestSeveralProcessesMigrateOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	url := postgres.URL(t)

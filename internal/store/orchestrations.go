@@ -127,8 +127,7 @@ func (s *Store) OpenOrchestrations(ctx context.Context) ([]fleet.Orchestration, 
 	return out, nil
 }
 
-// storedStates adds nothing today: old words are rewritten when the store is opened. It drops what appears twice, which would otherwise be
-// listed twice.
+// storedStates returns the words that are stored for states, each once. Older words are rewritten when the store is opened.
 func storedStates(states []fleet.State) []fleet.State {
 	seen := make(map[fleet.State]bool, len(states))
 	out := make([]fleet.State, 0, len(states))

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"time"
 
@@ -14,12 +15,17 @@ import (
 // minPostgres is the oldest version of PostgreSQL that is supported, as the server numbers it.
 const minPostgres = 140000
 
-// sessionSettings are set on every connection. A process that was frozen inside a transaction must not hold its locks for longer than its
+// textSettings are set on every connection, whatever the address says: they decide how the text of a statement is read, and with it where a value
+// in it ends.
+var textSettings = map[string]string{
+	"client_encoding":             "UTF8",
+	"standard_conforming_strings": "on",
+}
+
+// sessionDefaults are set on every connection unless the address says otherwise. A process that was frozen inside a transaction must not hold its locks for longer than its
 // work may stand still, and nothing waits for a lock for ever.
-var sessionSettings = map[string]string{
+var sessionDefaults = map[string]string{
 	"application_name":                    "swell",
-	"client_encoding":                     "UTF8",
-	"standard_conforming_strings":         "on",
 	"idle_in_transaction_session_timeout": "15000",
 	"lock_timeout":                        "20000",
 	"jit":                                 "off",
@@ -38,11 +44,12 @@ func OpenPostgres(ctx context.Context, o PostgresOptions) (_ *Store, err error) 
 	// Values are written into the statements, so a statement prepared on the server would be used once only.
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	config.ConnectTimeout = o.ConnectTimeout
-	for name, value := range sessionSettings {
+	for name, value := range sessionDefaults {
 		if _, set := config.RuntimeParams[name]; !set {
 			config.RuntimeParams[name] = value
 		}
 	}
+	maps.Copy(config.RuntimeParams, textSettings)
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(o.MaxConns)
 	db.SetMaxIdleConns(o.MaxConns)
