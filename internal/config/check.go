@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
-	"net/netip"
 	"net/url"
 	"reflect"
 	"slices"
@@ -35,7 +33,7 @@ func (c *Config) check() []error {
 		}
 	}
 
-	c.checkListen(bad)
+	c.checkAccess(bad)
 	if c.BasePath != "" && (!strings.HasPrefix(c.BasePath, "/") || strings.HasSuffix(c.BasePath, "/") || strings.ContainsAny(c.BasePath, "?#{} ")) {
 		bad("base-path", "%q does not begin with a slash, ends with one, or holds characters that no path has", c.BasePath)
 	}
@@ -106,32 +104,14 @@ func (c *Config) NeedsGardener() bool {
 	return c.Executor.UpgradeCluster != ExecutorNone || c.Executor.UpgradeKyma != ExecutorNone || c.Source.Gardener
 }
 
-// checkListen refuses an address that others can reach as long as nobody has to say who they are.
-func (c *Config) checkListen(bad func(key, format string, args ...any)) {
-	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		bad("listen", "%q does not have the form host:port", c.Listen)
-		return
-	}
-	if !LoopbackHost(host) {
-		bad("listen", "%q can be reached from other machines, and without authentication everyone there could start upgrades; use a loopback address such as 127.0.0.1:8080", c.Listen)
-	}
-}
-
-// LoopbackHost reports whether a host without a port names this machine only: localhost or a loopback address.
-func LoopbackHost(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
-}
-
 // Dump writes the settings in force as lines "key: value". Secrets are blanked.
 func (c *Config) Dump(w io.Writer) error {
 	v := reflect.ValueOf(c).Elem()
 	for _, key := range Keys() {
 		value := fmt.Sprint(v.FieldByIndex(key.index).Interface())
+		if list, ok := v.FieldByIndex(key.index).Interface().([]string); ok {
+			value = strings.Join(list, ",")
+		}
 		if key.Secret && value != "" {
 			value = "(set)"
 		}

@@ -18,6 +18,8 @@ type Config struct {
 
 	Log      Log      `key:"log"`
 	API      API      `key:"api"`
+	Auth     Auth     `key:"auth"`
+	TLS      TLS      `key:"tls"`
 	Engine   Engine   `key:"engine"`
 	Executor Executor `key:"executor"`
 	Gardener Gardener `key:"gardener"`
@@ -43,6 +45,9 @@ type API struct {
 	MaxPageSize    int           `key:"max-page-size" default:"1000" usage:"most rows that a request may ask for in one page"`
 	RequestTimeout time.Duration `key:"request-timeout" default:"30s" usage:"how long a request may take"`
 	MaxInFlight    int           `key:"max-in-flight" default:"500" usage:"most requests that are served at the same time; more are answered 429"`
+	RateLimit      float64       `key:"rate-limit" default:"100" usage:"requests per second that each user, and each address that names no user, may make on average; 0 means no limit; not used without auth.issuers"`
+	RateBurst      int           `key:"rate-burst" default:"500" usage:"requests that each of them may make at once above the average"`
+	TrustedProxies []string      `key:"trusted-proxies" usage:"addresses or networks of proxies whose header X-Forwarded-For is believed about where a request comes from"`
 }
 
 // Engine tunes how upgrades are carried out.

@@ -19,7 +19,7 @@ type Key struct {
 	Default string
 	// Secret is true for values that are never shown.
 	Secret bool
-	// Type names the form of the value: string, int, float, bool or duration.
+	// Type names the form of the value: string, int, float, bool, duration or list.
 	Type string
 
 	index []int
@@ -53,9 +53,15 @@ func collect(t reflect.Type, prefix string, index []int) []Key {
 	return keys
 }
 
+// listType is the Key.Type of settings that hold several values: a list in the file, text separated by commas everywhere.
+const listType = "list"
+
 func typeName(t reflect.Type) string {
 	if t == reflect.TypeFor[time.Duration]() {
 		return "duration"
+	}
+	if t == reflect.TypeFor[[]string]() {
+		return listType
 	}
 	switch t.Kind() {
 	case reflect.String:

@@ -53,6 +53,13 @@ func Load(src Sources) (Config, error) {
 		text, from := key.Default, "default"
 		if k.Exists(key.Name) {
 			value := k.Get(key.Name)
+			if list, ok := value.([]any); ok && key.Type == listType {
+				value = strings.Join(texts(list), ",")
+				if slices.ContainsFunc(list, func(entry any) bool { return !scalar(entry) || strings.Contains(fmt.Sprint(entry), ",") }) {
+					problems = append(problems, fmt.Errorf("%s: an entry is a list, a group, or holds a comma", key.Name))
+					continue
+				}
+			}
 			if !scalar(value) {
 				problems = append(problems, fmt.Errorf("%s: want one value of type %s, not a list or a group", key.Name, key.Type))
 				continue
@@ -159,8 +166,35 @@ func scalar(v any) bool {
 	}
 }
 
+func texts(list []any) []string {
+	out := make([]string, len(list))
+	for i, entry := range list {
+		out[i] = fmt.Sprint(entry)
+	}
+	return out
+}
+
+// split takes a list apart. An entry that got lost is an error, because most lists are about who may do what.
+func split(text string) ([]string, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var list []string
+	for entry := range strings.SplitSeq(text, ",") {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			return nil, errors.New("an entry is empty")
+		}
+		list = append(list, entry)
+	}
+	return list, nil
+}
+
 func set(v reflect.Value, text string) error {
 	switch p := v.Addr().Interface().(type) {
+	case *[]string:
+		list, err := split(text)
+		*p = list
+		return err
 	case *string:
 		*p = text
 		return nil
