@@ -84,7 +84,9 @@ func asking(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		ts.Fatalf("there is no server")
 	}
-	server.await(strings.Join(args, " "))
+	if text := strings.Join(args, " "); !server.await(text) {
+		ts.Fatalf("the server was not asked %s", text)
+	}
 }
 
 // serverKey is under what a script finds its server.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -45,13 +46,25 @@ func newAnswers(folder string) (*answers, string, error) {
 	return a, server.URL, nil
 }
 
-// await returns when a request that begins with a text has come, now or before.
-func (a *answers) await(text string) {
+// await returns when a request that begins with a text has come, now or before. It returns false when none comes for a minute.
+func (a *answers) await(text string) bool {
+	late := false
+	timer := time.AfterFunc(time.Minute, func() {
+		a.mu.Lock()
+		late = true
+		a.mu.Unlock()
+		a.changed.Broadcast()
+	})
+	defer timer.Stop()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for !slices.ContainsFunc(a.lines, func(line string) bool { return strings.HasPrefix(line, text) }) {
+	came := func() bool {
+		return slices.ContainsFunc(a.lines, func(line string) bool { return strings.HasPrefix(line, text) })
+	}
+	for !came() && !late {
 		a.changed.Wait()
 	}
+	return came()
 }
 
 // ServeHTTP answers one request.
