@@ -97,6 +97,15 @@ func StartWith(ctx context.Context, c config.Config, logger *slog.Logger, o Opti
 // Addr is the address that the server listens on.
 func (a *App) Addr() net.Addr { return a.addr }
 
+// URL is where the API is, by the address that the server listens on.
+func (a *App) URL() string {
+	scheme := "http"
+	if a.config.TLS.Enabled() {
+		scheme = "https"
+	}
+	return scheme + "://" + a.addr.String() + a.config.BasePath
+}
+
 // Stop takes the server down: no new step begins, running ones finish or are handed back, and the listener closes last.
 func (a *App) Stop(ctx context.Context) error { return a.life.stop(ctx) }
 
@@ -133,7 +142,11 @@ func (a *App) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.serve(listener, st, eng, garden); err != nil {
+	access, err := a.newAccess(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.serve(ctx, listener, st, eng, garden, access); err != nil {
 		return err
 	}
 	if a.config.Source.Gardener {
@@ -152,7 +165,7 @@ func (a *App) start(ctx context.Context) error {
 		return err
 	}
 	a.life.push("jobs", jobs.Stop)
-	a.logger.InfoContext(ctx, "serving", "url", "http://"+a.addr.String()+a.config.BasePath, "store", st.Dialect(), "access", "this machine only, without login")
+	a.logger.InfoContext(ctx, "serving", "url", a.URL(), "store", st.Dialect(), "access", access.about)
 	return nil
 }
 
@@ -214,13 +227,24 @@ func (a *App) newEngine(ctx context.Context, st *store.Store, jobs *riverjobs.Jo
 	return eng, nil
 }
 
-func (a *App) serve(listener net.Listener, st *store.Store, eng *engine.Engine, garden gardenerParts) error {
+func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store, eng *engine.Engine, garden gardenerParts, access access) error {
 	checks := []httpapi.Check{{Name: "store", Run: st.Ping}}
 	if garden.shoots != nil {
 		checks = append(checks, httpapi.Check{Name: "gardener", Optional: true, Run: garden.shoots.Healthy})
 	}
+	checks = append(checks, access.checks...)
+	proxies, err := a.config.API.Proxies()
+	if err != nil {
+		return fmt.Errorf("api.trusted-proxies: %w", err)
+	}
+	limit := a.config.API.RateLimit
+	if access.loopback {
+		// There is one client, and it may do everything anyway.
+		limit = 0
+	}
 	handler, err := httpapi.New(httpapi.Options{
-		Reader: st, Commands: eng, Authenticator: httpapi.Loopback{}, Loopback: true, BasePath: a.config.BasePath,
+		Reader: st, Commands: eng, Authenticator: access.authenticator, Loopback: access.loopback, BasePath: a.config.BasePath,
+		RateLimit: limit, RateBurst: a.config.API.RateBurst, TrustedProxies: proxies,
 		Parameters: fleet.ParameterOptions{MaxWorkers: a.config.Engine.MaxWorkers, DefaultKymaVersion: a.config.Kyma.DefaultVersion},
 		PageSize:   a.config.API.PageSize, MaxPageSize: a.config.API.MaxPageSize,
 		Timeout: a.config.API.RequestTimeout, MaxInFlight: a.config.API.MaxInFlight,
@@ -231,19 +255,21 @@ func (a *App) serve(listener net.Listener, st *store.Store, eng *engine.Engine, 
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       a.config.API.RequestTimeout,
-		WriteTimeout:      2 * a.config.API.RequestTimeout,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
+	server := httpapi.NewServer(handler, a.logger, a.config.API.RequestTimeout)
+	serve := server.Serve
+	if a.config.TLS.Enabled() {
+		certificates, err := loadCertificates(a.config.TLS, a.logger)
+		if err != nil {
+			return err
+		}
+		a.life.push("certificates", background(ctx, certificates.watch))
+		server.TLSConfig = certificates.config()
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			a.fail(fmt.Errorf("serve: %w", err))
 		}
 	}()

@@ -32,7 +32,7 @@ func (t Tokens) Authenticate(r *http.Request) (Identity, error) {
 	}
 	who, err := t.Verifier.Verify(r.Context(), token)
 	if invalid, ok := errors.AsType[*auth.InvalidTokenError](err); ok {
-		return Identity{}, &AuthError{Message: invalid.Reason, Code: codeInvalidToken, Err: err}
+		return Identity{}, &AuthError{Message: invalid.Reason, Code: codeInvalidToken, Err: invalid.Err}
 	}
 	if err != nil {
 		return Identity{}, fleet.Unavailable("the identity provider that could verify the token does not answer", err)

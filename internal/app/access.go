@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/swell-fleet/swell/internal/auth"
+	"github.com/swell-fleet/swell/internal/config"
+	"github.com/swell-fleet/swell/internal/httpapi"
+)
+
+// access is who may use the API.
+type access struct {
+	authenticator httpapi.Authenticator
+	// loopback is true when nobody logs in, and only this machine is served.
+	loopback bool
+	checks   []httpapi.Check
+	// about says it in one line, for the log.
+	about string
+}
+
+// newAccess reads the configuration, and keeps the keys of identity providers up to date until the server stops.
+func (a *App) newAccess(ctx context.Context) (access, error) {
+	c := a.config.Auth
+	if !c.Enabled() {
+		return access{authenticator: httpapi.Loopback{}, loopback: true, about: "this machine only, without login"}, nil
+	}
+	verifier, err := auth.NewVerifier(auth.Options{
+		Issuers: c.Issuers, Audiences: c.Audiences, GroupsClaim: c.GroupsClaim, Algorithms: c.Algorithms,
+		Groups: auth.Groups{Admin: c.AdminGroups, Operator: c.OperatorGroups},
+		Logger: a.logger, Clock: a.clock,
+	})
+	if err != nil {
+		return access{}, err
+	}
+	a.life.push("identity providers", background(ctx, verifier.Run))
+	return access{
+		authenticator: httpapi.Tokens{Verifier: verifier},
+		checks:        []httpapi.Check{{Name: "identity providers", Optional: true, Run: verifier.Healthy}},
+		about:         describe(c),
+	}, nil
+}
+
+// describe says who may do what.
+func describe(c config.Auth) string {
+	names := func(list []string) string {
+		if len(list) == 0 {
+			return "nobody"
+		}
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("tokens of %s for %s; admin: %s; operator: %s",
+		names(c.Issuers), names(c.Audiences), names(c.AdminGroups), names(c.OperatorGroups))
+}
