@@ -200,6 +200,13 @@ func (f *Fake) Calls() []Call {
 	return append([]Call(nil), f.calls...)
 }
 
+// CallCount returns the number of calls so far.
+func (f *Fake) CallCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.calls)
+}
+
 // Accepted returns the tasks whose upgrades the backend has accepted, in order.
 func (f *Fake) Accepted() []fleet.Task {
 	f.mu.Lock()
