@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +36,7 @@ func FuzzVerify(f *testing.F) {
 		if err == nil && strings.HasPrefix(token, parts[0]+"."+parts[1]+".") {
 			return // the last letter of a signature has bits that do not count
 		}
-		require.True(t, errors.As(err, &refused), "%v", err)
+		require.ErrorAs(t, err, &refused)
 		require.Equal(t, auth.Identity{}, who)
 	})
 }
@@ -61,7 +60,7 @@ func FuzzClaims(f *testing.F) {
 		who, err := v.Verify(t.Context(), i.Token(all))
 		if err != nil {
 			var refused *auth.InvalidTokenError
-			require.True(t, errors.As(err, &refused), "%v", err)
+			require.ErrorAs(t, err, &refused)
 			return
 		}
 		require.NotEmpty(t, who.User)
@@ -92,7 +91,7 @@ func FuzzBearer(f *testing.F) {
 		require.Equal(t, ok, token != "")
 		if ok {
 			require.True(t, strings.EqualFold(header[:7], "Bearer "))
-			require.True(t, strings.Contains(header, token))
+			require.Contains(t, header, token)
 			require.False(t, slices.ContainsFunc([]byte(token), func(b byte) bool { return b <= ' ' || b == ',' || b == '"' || b > '~' }))
 		}
 	})

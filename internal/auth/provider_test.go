@@ -20,18 +20,16 @@ import (
 	"github.com/swell-fleet/swell/internal/testkit/issuer"
 )
 
-// inBubble runs a test in which time passes only while everyone waits, with a verifier of one provider that is not running yet.
-func inBubble(t *testing.T, test func(t *testing.T, i *issuer.Issuer, v *auth.Verifier, log *logBuffer)) {
+// timeless returns a provider, and a verifier of it that is not running yet, for a test in which time passes only while everyone waits.
+func timeless(t *testing.T) (*issuer.Issuer, *auth.Verifier, *logBuffer) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		i := issuer.New(t, "https://login.example", time.Now)
-		log := &logBuffer{}
-		o := options(i)
-		o.Clock, o.Logger = time.Now, slog.New(slog.NewTextHandler(log, nil))
-		v, err := auth.NewVerifier(o)
-		require.NoError(t, err)
-		test(t, i, v, log)
-	})
+	i := issuer.New(t, "https://login.example", time.Now)
+	log := &logBuffer{}
+	o := options(i)
+	o.Clock, o.Logger = time.Now, slog.New(slog.NewTextHandler(log, nil))
+	v, err := auth.NewVerifier(o)
+	require.NoError(t, err)
+	return i, v, log
 }
 
 func TestAProviderIsReachedOverTLS(t *testing.T) {
@@ -48,7 +46,8 @@ func TestAProviderIsReachedOverTLS(t *testing.T) {
 
 func TestAProviderThatIsDownAtTheStartIsFoundLater(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, i *issuer.Issuer, v *auth.Verifier, log *logBuffer) {
+	synctest.Test(t, func(t *testing.T) {
+		i, v, log := timeless(t)
 		i.SetFault(issuer.Away)
 		run(t, v)
 		for range 100 {
@@ -73,7 +72,8 @@ func TestAProviderThatIsDownAtTheStartIsFoundLater(t *testing.T) {
 
 func TestAProviderThatGoesAwayLaterLeavesItsKeys(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, i *issuer.Issuer, v *auth.Verifier, _ *logBuffer) {
+	synctest.Test(t, func(t *testing.T) {
+		i, v, _ := timeless(t)
 		run(t, v)
 		valid(t, v, i.Token(nil))
 		i.SetFault(issuer.Away)
@@ -90,7 +90,8 @@ func TestAProviderThatGoesAwayLaterLeavesItsKeys(t *testing.T) {
 
 func TestNewKeysAreFoundWithTheFirstToken(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, i *issuer.Issuer, v *auth.Verifier, _ *logBuffer) {
+	synctest.Test(t, func(t *testing.T) {
+		i, v, _ := timeless(t)
 		run(t, v)
 		old := i.Token(nil)
 		valid(t, v, old)
@@ -104,7 +105,8 @@ func TestNewKeysAreFoundWithTheFirstToken(t *testing.T) {
 
 func TestAKeyThatIsWithdrawnIsForgotten(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, i *issuer.Issuer, v *auth.Verifier, _ *logBuffer) {
+	synctest.Test(t, func(t *testing.T) {
+		i, v, _ := timeless(t)
 		run(t, v)
 		old := i.Token(nil)
 		valid(t, v, old)
@@ -117,7 +119,8 @@ func TestAKeyThatIsWithdrawnIsForgotten(t *testing.T) {
 // Requests wait for a provider that hangs, but for two seconds only, and only those that come first.
 func TestAProviderThatHangsHoldsNobodyUpForLong(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, i *issuer.Issuer, v *auth.Verifier, _ *logBuffer) {
+	synctest.Test(t, func(t *testing.T) {
+		i, v, _ := timeless(t)
 		i.SetFault(issuer.Hang)
 		run(t, v)
 		begin := time.Now()
@@ -142,7 +145,8 @@ func TestAProviderThatHangsHoldsNobodyUpForLong(t *testing.T) {
 
 func TestAVerifierThatDoesNotRunDoesNotHang(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, i *issuer.Issuer, v *auth.Verifier, _ *logBuffer) {
+	synctest.Test(t, func(t *testing.T) {
+		i, v, _ := timeless(t)
 		begin := time.Now()
 		unavailable(t, v, i.Token(nil))
 		require.Equal(t, 2*time.Second, time.Since(begin))
@@ -153,7 +157,8 @@ func TestAVerifierThatDoesNotRunDoesNotHang(t *testing.T) {
 // Whoever sends tokens with keys that nobody knows makes the provider be asked a few times and then once in a while.
 func TestAFloodOfUnknownKeysDoesNotReachTheProvider(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, i *issuer.Issuer, v *auth.Verifier, _ *logBuffer) {
+	synctest.Test(t, func(t *testing.T) {
+		i, v, _ := timeless(t)
 		run(t, v)
 		valid(t, v, i.Token(nil))
 		payload, err := json.Marshal(i.Claims(nil))
@@ -229,7 +234,9 @@ func TestKeysOfOtherKindsArePassedOver(t *testing.T) {
 	}, keys...)
 	i.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/keys" {
-			require.NoError(t, json.NewEncoder(w).Encode(map[string]any{"keys": keys}))
+			if err := json.NewEncoder(w).Encode(map[string]any{"keys": keys}); err != nil {
+				t.Error(err)
+			}
 		}
 		return r.URL.Path == "/keys"
 	})

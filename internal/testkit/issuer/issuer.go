@@ -212,7 +212,9 @@ func (i *Issuer) Claims(change Claims) Claims {
 // Token signs a good token for an hour, changed as the test wants it.
 func (i *Issuer) Token(change Claims) string {
 	payload, err := json.Marshal(i.Claims(change))
-	must(i.t, err)
+	if err != nil {
+		i.t.Fatal(err)
+	}
 	return i.Sign(payload, nil)
 }
 
@@ -221,27 +223,34 @@ func (i *Issuer) Sign(payload []byte, headers map[string]any) string {
 	i.mu.Lock()
 	k := i.keys[0]
 	i.mu.Unlock()
-	return Sign(i.t, payload, jose.SigningKey{Algorithm: k.algorithm, Key: jose.JSONWebKey{Key: k.private, KeyID: k.id}}, headers)
+	// require would call Helper, which is forbidden where a fuzz target runs.
+	text, err := sign(payload, jose.SigningKey{Algorithm: k.algorithm, Key: jose.JSONWebKey{Key: k.private, KeyID: k.id}}, headers)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return text
 }
 
 // Sign signs any payload with any key.
 func Sign(t testing.TB, payload []byte, by jose.SigningKey, headers map[string]any) string {
+	t.Helper()
+	text, err := sign(payload, by, headers)
+	require.NoError(t, err)
+	return text
+}
+
+func sign(payload []byte, by jose.SigningKey, headers map[string]any) (string, error) {
 	options := (&jose.SignerOptions{}).WithType("JWT")
 	for name, value := range headers {
 		options.WithHeader(jose.HeaderKey(name), value)
 	}
 	signer, err := jose.NewSigner(by, options)
-	must(t, err)
-	signed, err := signer.Sign(payload)
-	must(t, err)
-	text, err := signed.CompactSerialize()
-	must(t, err)
-	return text
-}
-
-// must ends the test when there is an error. Unlike require it can be used where a fuzz target runs.
-func must(t testing.TB, err error) {
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
+	signed, err := signer.Sign(payload)
+	if err != nil {
+		return "", err
+	}
+	return signed.CompactSerialize()
 }
