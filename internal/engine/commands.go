@@ -81,7 +81,7 @@ func (e *Engine) insert(ctx context.Context, tx fleet.Tx, actor fleet.Actor, req
 	if err := tx.InsertOrchestration(ctx, &o); err != nil {
 		return fleet.Orchestration{}, err
 	}
-	created := o.Event(now, fleet.EventCreated, fleet.LevelInfo, "", "created")
+	created := o.Event(now, fleet.EventCreated, fleet.LevelInfo, "", askedToCreate(&o))
 	created.Actor = actor
 	if err := tx.AppendEvents(ctx, []fleet.Event{created}); err != nil {
 		return fleet.Orchestration{}, err
@@ -146,7 +146,7 @@ func (e *Engine) RetryOrchestration(ctx context.Context, actor fleet.Actor, req 
 		if len(plan.New) == 0 {
 			return nil
 		}
-		return e.storeRetry(ctx, tx, &o, from, actor, plan)
+		return e.storeRetry(ctx, tx, &o, from, actor, plan, askedToRetry(req, plan.Result.Message))
 	})
 	if err != nil {
 		return fleet.RetryResult{}, fmt.Errorf("retry orchestration: %w", err)
@@ -197,8 +197,8 @@ func retried(ctx context.Context, tx fleet.Tx, req fleet.RetryRequest) (ops []fl
 	return ops, unknown, nil
 }
 
-func (e *Engine) storeRetry(ctx context.Context, tx fleet.Tx, o *fleet.Orchestration, from fleet.State, actor fleet.Actor, plan fleet.RetryPlan) error {
-	requested := o.Event(tx.Now(), fleet.EventRetry, fleet.LevelInfo, from, plan.Result.Message)
+func (e *Engine) storeRetry(ctx context.Context, tx fleet.Tx, o *fleet.Orchestration, from fleet.State, actor fleet.Actor, plan fleet.RetryPlan, asked string) error {
+	requested := o.Event(tx.Now(), fleet.EventRetry, fleet.LevelInfo, from, asked)
 	requested.Actor = actor
 	events := []fleet.Event{requested}
 	writes := make([]fleet.OperationChange, 0, len(plan.Superseded))

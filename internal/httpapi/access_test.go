@@ -229,7 +229,9 @@ func TestTheHistorySaysWhoDidWhat(t *testing.T) {
 	require.Equal(t, fleet.EventImported, found["r-import"].Kind)
 	require.Contains(t, found["r-import"].Message, "1 runtimes added")
 	require.Equal(t, fleet.EventCreated, found["r-create"].Kind)
+	require.Equal(t, `created: upgradeCluster to 1.33.4 of {"target":"all"} by 7 workers`, found["r-create"].Message)
 	require.Equal(t, fleet.EventRetry, found["r-retry"].Kind)
+	require.Contains(t, found["r-retry"].Message, "asked to repeat 1 operations")
 	require.Equal(t, fleet.EventCancel, found["r-cancel"].Kind)
 
 	own := read[httpapi.EventList](t, f.get("/orchestrations/o-1/events", "Authorization", token)).Data
