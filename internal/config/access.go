@@ -96,7 +96,7 @@ func (c *Config) checkListen(bad func(key, format string, args ...any)) {
 		bad("listen", "%q does not have the form host:port", c.Listen)
 	case LoopbackHost(host):
 	case !c.Auth.Enabled():
-		bad("listen", "%q can be reached from other machines, and without auth.issuers everyone there could start upgrades; use a loopback address such as 127.0.0.1:8080", c.Listen)
+		bad("listen", "%q can be reached from other machines, and without authentication everyone there could start upgrades; set auth.issuers, or use a loopback address such as 127.0.0.1:8080", c.Listen)
 	case !c.TLS.Enabled() && !c.TLS.TerminatedElsewhere:
 		bad("listen", "%q can be reached from other machines, and without tls.cert and tls.key tokens could be read on the way; with a proxy in front that encrypts set tls.terminated-elsewhere", c.Listen)
 	}
