@@ -211,6 +211,7 @@ type runtimeRow struct {
 	GlobalAccountID string `bun:"global_account_id"`
 	SubAccountID    string `bun:"sub_account_id"`
 	Region          string `bun:"region"`
+	PlatformRegion  string `bun:"platform_region"`
 	ShootName       string `bun:"shoot_name"`
 	PlanID          string `bun:"plan_id"`
 	PlanName        string `bun:"plan_name"`

@@ -26,7 +26,7 @@ func (r *runtimeRow) record() fleet.Runtime {
 	if json.Unmarshal([]byte(r.Document), &rt.DTO) != nil {
 		brief := briefRow{
 			InstanceID: r.InstanceID, RuntimeID: r.RuntimeID, GlobalAccountID: r.GlobalAccountID, SubAccountID: r.SubAccountID,
-			Region: r.Region, ShootName: r.ShootName, PlanID: r.PlanID, PlanName: r.PlanName,
+			Region: r.Region, PlatformRegion: r.PlatformRegion, ShootName: r.ShootName, PlanID: r.PlanID, PlanName: r.PlanName,
 		}
 		rt.DTO = brief.brief()
 	}
@@ -41,6 +41,7 @@ type briefRow struct {
 	GlobalAccountID string `bun:"global_account_id"`
 	SubAccountID    string `bun:"sub_account_id"`
 	Region          string `bun:"region"`
+	PlatformRegion  string `bun:"platform_region"`
 	ShootName       string `bun:"shoot_name"`
 	PlanID          string `bun:"plan_id"`
 	PlanName        string `bun:"plan_name"`
@@ -52,7 +53,7 @@ type briefRow struct {
 func (r *briefRow) brief() runtime.RuntimeDTO {
 	return runtime.RuntimeDTO{
 		InstanceID: r.InstanceID, RuntimeID: r.RuntimeID, GlobalAccountID: r.GlobalAccountID, SubAccountID: r.SubAccountID,
-		ProviderRegion: r.Region, ShootName: r.ShootName, ServicePlanID: r.PlanID, ServicePlanName: r.PlanName,
+		ProviderRegion: r.Region, SubAccountRegion: r.PlatformRegion, ShootName: r.ShootName, ServicePlanID: r.PlanID, ServicePlanName: r.PlanName,
 	}
 }
 
@@ -213,7 +214,7 @@ func (s *Store) AllRuntimes(ctx context.Context) ([]runtime.RuntimeDTO, error) {
 		after := ""
 		rows, ops := make([]briefRow, 0, allChunk), make([]markRow, 0, allChunk)
 		for {
-			err := tx.NewRaw(`SELECT instance_id, runtime_id, global_account_id, sub_account_id, region, shoot_name, plan_id, plan_name, state, history
+			err := tx.NewRaw(`SELECT instance_id, runtime_id, global_account_id, sub_account_id, region, platform_region, shoot_name, plan_id, plan_name, state, history
 				FROM runtimes WHERE instance_id > ? ORDER BY instance_id LIMIT ?`, after, allChunk).Scan(ctx, &rows)
 			if err != nil || len(rows) == 0 {
 				return err

@@ -207,7 +207,8 @@ func documentRow(source string, doc runtime.RuntimeDTO) (runtimeRow, error) {
 	return runtimeRow{
 		InstanceID: cleanText(doc.InstanceID), RuntimeID: doc.RuntimeID,
 		GlobalAccountID: indexText(doc.GlobalAccountID), SubAccountID: indexText(doc.SubAccountID), Region: indexText(doc.ProviderRegion),
-		ShootName: indexText(doc.ShootName), PlanID: indexText(doc.ServicePlanID), PlanName: indexText(doc.ServicePlanName),
+		PlatformRegion: indexText(doc.SubAccountRegion),
+		ShootName:      indexText(doc.ShootName), PlanID: indexText(doc.ServicePlanID), PlanName: indexText(doc.ServicePlanName),
 		Expired: doc.Status.ExpiredAt != nil, CreatedAt: doc.Status.CreatedAt.UnixMicro(),
 		Source: source, History: jsonText(fleet.HistoryOf(&doc)), Document: cleanText(string(document)),
 	}, nil

@@ -304,6 +304,7 @@ func testAllRuntimes(t *testing.T, open Open) {
 	require.NoError(t, err)
 	require.Empty(t, got)
 	suspended := newRuntime(1)
+	suspended.SubAccountRegion = "cf-eu10"
 	op := runtime.Operation{State: "succeeded", OperationID: "s", CreatedAt: start}
 	suspended.Status.Suspension = &runtime.OperationsData{Data: []runtime.Operation{op}}
 	suspended.Status.Deprovisioning = &op
@@ -326,6 +327,10 @@ func testAllRuntimes(t *testing.T, open Open) {
 	require.NoError(t, err)
 	require.Len(t, got, 3)
 	require.Equal(t, "i-1", got[0].InstanceID)
+	// The maintenance policy decides by these.
+	require.Equal(t, []string{suspended.ServicePlanName, suspended.ProviderRegion, suspended.SubAccountRegion, suspended.GlobalAccountID},
+		[]string{got[0].ServicePlanName, got[0].ProviderRegion, got[0].SubAccountRegion, got[0].GlobalAccountID})
+	require.NotEmpty(t, got[0].SubAccountRegion)
 	require.Equal(t, runtime.StateSuspended, got[0].Status.State)
 	require.Nil(t, got[0].Status.Deprovisioning)
 	require.Equal(t, runtime.Suspension, got[0].LastOperation().Type)

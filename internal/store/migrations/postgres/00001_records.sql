@@ -106,6 +106,7 @@ CREATE TABLE runtimes (
     global_account_id text COLLATE "C" NOT NULL DEFAULT '',
     sub_account_id text COLLATE "C" NOT NULL DEFAULT '',
     region text COLLATE "C" NOT NULL DEFAULT '',
+    platform_region text COLLATE "C" NOT NULL DEFAULT '',
     shoot_name text COLLATE "C" NOT NULL DEFAULT '',
     plan_id text COLLATE "C" NOT NULL DEFAULT '',
     plan_name text COLLATE "C" NOT NULL DEFAULT '',

@@ -106,6 +106,7 @@ CREATE TABLE runtimes (
     global_account_id TEXT NOT NULL DEFAULT '',
     sub_account_id TEXT NOT NULL DEFAULT '',
     region TEXT NOT NULL DEFAULT '',
+    platform_region TEXT NOT NULL DEFAULT '',
     shoot_name TEXT NOT NULL DEFAULT '',
     plan_id TEXT NOT NULL DEFAULT '',
     plan_name TEXT NOT NULL DEFAULT '',
