@@ -44,22 +44,16 @@ func sourceRank(source string) int {
 // MergeDocument puts a document of a source into the record that is known of the same runtime, and returns the document to keep and the source whose
 // document it is.
 //
-// The source that knows more has the word. A whole document takes the place of the known one, and so does that of a source that knows more than
-// the one before; what the new document leaves empty is filled from the record of a source that knows less. A document of a source that knows
-// less fills what is empty, and touches neither what is there nor the operations. A partial source changes what it has told before, and does not empty
-// it. Configurations that a document does not have stay in any case: lists of runtimes hold them only for those who ask for them.
+// The source that knows more has the word. Its document takes the place of the known one, with its operations; what it leaves empty stays as it was, so
+// that lists with fewer fields, such as those without the configurations, take nothing away. A document of a source that knows less fills what is
+// empty, and touches neither what is there nor the operations.
 func MergeDocument(known *Runtime, source string, doc runtime.RuntimeDTO) (runtime.RuntimeDTO, string) {
-	before, now := sourceRank(known.Source), sourceRank(source)
-	switch {
-	case now < before:
+	if sourceRank(source) < sourceRank(known.Source) {
 		merged := known.DTO
 		fillEmpty(&merged, &doc)
 		return merged, known.Source
-	case now > before || now < wholeRank:
-		fillEmpty(&doc, &known.DTO)
-	default:
-		fillConfigs(&doc, &known.DTO)
 	}
+	fillEmpty(&doc, &known.DTO)
 	return doc, source
 }
 
@@ -88,10 +82,6 @@ func fillEmpty(doc, from *runtime.RuntimeDTO) {
 			*field.to = field.from
 		}
 	}
-	fillConfigs(doc, from)
-}
-
-func fillConfigs(doc, from *runtime.RuntimeDTO) {
 	if doc.KymaConfig == nil {
 		doc.KymaConfig = from.KymaConfig
 	}
