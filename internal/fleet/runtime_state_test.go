@@ -289,7 +289,7 @@ func TestStateDoesNotHangOnTheDetail(t *testing.T) {
 		require.Equal(t, got, brief.Status.State)
 		newest := runtime.Operation{}
 		for _, m := range append(append([]fleet.Mark{}, history.Marks...), own...) {
-			if at := time.UnixMicro(m.At).UTC(); newest.OperationID == "" || at.After(newest.CreatedAt) {
+			if at := time.UnixMicro(m.At).UTC(); newest.OperationID == "" || !at.Before(newest.CreatedAt) {
 				newest = runtime.Operation{OperationID: m.ID, CreatedAt: at, Type: m.Type, State: string(m.State)}
 			}
 		}
