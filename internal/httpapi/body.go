@@ -12,6 +12,9 @@ import (
 
 const formType = "application/x-www-form-urlencoded"
 
+// maxDrained is how much of a body that is too large is taken and thrown away, in bytes.
+const maxDrained = 32 << 20
+
 // mediaType returns the type of the body, and refuses one in another encoding than plain UTF-8. A request without a content type has an empty one.
 func mediaType(r *http.Request) (string, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -53,13 +56,17 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, accepted ...s
 	if !known {
 		return "", nil, unsupported("the content type is " + quote(media) + "; send " + strings.Join(accepted, " or "))
 	}
-	tooLarge := &statusError{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the body is larger than %d bytes", limit)}
+	tooLarge := func() (string, []byte, error) {
+		// Closed while it still sends, the caller would see a broken connection instead of the answer.
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
+		return "", nil, &statusError{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the body is larger than %d bytes", limit)}
+	}
 	if r.ContentLength > limit {
-		return "", nil, tooLarge
+		return tooLarge()
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return "", nil, tooLarge
+		return tooLarge()
 	}
 	if err != nil {
 		return "", nil, &statusError{status: http.StatusBadRequest, message: "the body could not be read to its end", cause: err}

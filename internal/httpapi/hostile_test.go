@@ -76,6 +76,20 @@ func TestTheLargestBodyIsRead(t *testing.T) {
 	problem(t, f.post("/runtimes/import", more+" "), http.StatusRequestEntityTooLarge, "")
 }
 
+// Who sends too much reads the answer, and no broken connection: the server takes what is on its way.
+func TestWhoSendsTooMuchIsToldSo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	url := "http://" + f.serve(func(*http.Server) {})
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	for _, body := range []io.Reader{strings.NewReader(strings.Repeat(" ", 20<<20)), io.MultiReader(strings.NewReader(strings.Repeat(" ", 20<<20)))} {
+		r, err := client.Post(url+"/runtimes/import", "application/json", body)
+		require.NoError(t, err)
+		require.NoError(t, r.Body.Close())
+		require.Equal(t, http.StatusRequestEntityTooLarge, r.StatusCode)
+	}
+}
+
 type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
