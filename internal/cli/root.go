@@ -88,6 +88,10 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 	if exit, ok := errors.AsType[*console.ExitError](err); ok && exit.Err == nil {
 		return code
 	}
+	if _, told := errors.AsType[*console.ExitError](err); code == console.ExitInterrupted && !told {
+		c.Notef("swell: interrupted")
+		return code
+	}
 	_, _ = fmt.Fprintln(c.Err, "swell: "+cleanLines(err.Error()))
 	if code == console.ExitUnavailable {
 		c.Notef("the server is expected at %s; --url or SWELL_URL names another one, 'swell serve' starts one", console.Clean(c.URL))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,8 +27,8 @@ type upgrade struct {
 	// hang makes the requests wait until their context ends.
 	hang func(age time.Duration) bool
 
-	mu    sync.Mutex
-	asked int
+	// frozen makes that no operation ends.
+	frozen bool
 }
 
 const (
@@ -44,9 +43,6 @@ type upgradeClient struct {
 }
 
 func (u upgradeClient) answer() error {
-	u.mu.Lock()
-	u.asked++
-	u.mu.Unlock()
 	age := time.Since(u.begun)
 	if u.hang != nil && u.hang(age) {
 		<-u.ctx.Done()
@@ -58,7 +54,12 @@ func (u upgradeClient) answer() error {
 	return nil
 }
 
-func (u upgradeClient) done() int { return min(u.n, upgradeSize*int(time.Since(u.begun)/upgradeTime)) }
+func (u upgradeClient) done() int {
+	if u.frozen {
+		return 0
+	}
+	return min(u.n, upgradeSize*int(time.Since(u.begun)/upgradeTime))
+}
 
 func (u upgradeClient) GetOrchestration(id string) (orchestration.StatusResponse, error) {
 	if err := u.answer(); err != nil {
@@ -145,6 +146,19 @@ func TestLinesAreWrittenWhenSomethingChanges(t *testing.T) {
 			"in progress, 66% of 6 done: 4 succeeded, 2 in progress",
 			"succeeded, 100% of 6 done: 6 succeeded",
 		}, plainLines(out.String()))
+	})
+}
+
+func TestAQuietRunShowsThatItIsAlive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
+		defer cancel()
+		var out bytes.Buffer
+		u := &upgrade{n: 1, frozen: true}
+		_, err := watch(ctx, u, &out, nil)
+		require.Equal(t, console.ExitInterrupted, console.ExitCode(err))
+		require.Equal(t, 3, strings.Count(out.String(), "in progress, 0% of 1 done"))
 	})
 }
 

@@ -14,6 +14,9 @@ import (
 // quiet is how long nothing is written while only numbers of succeeded operations go up.
 const quiet = 10 * time.Second
 
+// heartbeat is how often a line is written when nothing changes at all, so that nobody takes the program for dead.
+const heartbeat = 10 * time.Minute
+
 // lines writes a line when something changed, for outputs that cannot be redrawn.
 type lines struct {
 	out     io.Writer
@@ -44,7 +47,7 @@ func (l *lines) show(p *picture) {
 	}
 	urgent := p.status.State != l.last.status.State || p.count(orchestration.Failed) != l.last.count(orchestration.Failed) || p.ended()
 	changed := !maps.Equal(p.status.OperationStats, l.last.status.OperationStats)
-	if urgent || changed && p.now.Sub(l.written) >= quiet {
+	if since := p.now.Sub(l.written); urgent || changed && since >= quiet || since >= heartbeat {
 		l.progress(p)
 	}
 }

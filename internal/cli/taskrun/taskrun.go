@@ -50,7 +50,7 @@ The exit code is 1 when the command failed for a runtime, or was not run for one
 		Example: `  swell taskrun --target 'region=^eu-' --parallel-workers 4 \
     --gardener-kubeconfig garden.yaml --gardener-namespace garden-kyma \
     -- sh -c 'kubectl get shoot "$SWELL_SHOOT_NAME"'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.command = args
 			return o.run(cmd.Context(), c)
@@ -96,6 +96,9 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 // check reads the flags. All that is wrong with them is told together.
 func (o *options) check(c *console.Console) (orchestration.TargetSpec, error) {
 	targets, err := selector.Spec(o.include, o.exclude)
+	if len(o.command) == 0 && !o.dryRun {
+		err = errors.Join(err, errors.New("the command is missing; it stands behind --"))
+	}
 	if o.workers < 1 {
 		err = errors.Join(err, fmt.Errorf("--parallel-workers %d: at least 1 is needed", o.workers))
 	}

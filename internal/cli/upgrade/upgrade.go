@@ -3,6 +3,7 @@ package upgrade
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -99,6 +100,9 @@ func (o *options) run(ctx context.Context, c *console.Console, kind orchestratio
 		}
 		return api.UpgradeCluster(parameters)
 	})
+	if console.Interrupted(err) {
+		return &console.ExitError{Code: console.ExitInterrupted, Err: fmt.Errorf("interrupted before the server answered; the upgrade may have begun, see: %s", c.Command("orchestrations"))}
+	}
 	if err != nil {
 		return err
 	}
