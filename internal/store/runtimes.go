@@ -98,6 +98,9 @@ func (t *Tx) putRuntimes(ctx context.Context, source string, docs []runtime.Runt
 	for i := range docs {
 		ids[i] = cleanText(docs[i].InstanceID)
 	}
+	if err := t.awaitOperations(ctx, ids, docs); err != nil {
+		return err
+	}
 	var known []runtimeRow
 	err := t.scan(ctx, "read runtimes", &known, "SELECT "+columns[runtimeRow](t.tx, "")+
 		" FROM runtimes WHERE instance_id IN (?) ORDER BY instance_id"+rowLock(t.Dialect(), lockRow), bun.List(ids))
@@ -138,6 +141,34 @@ func (t *Tx) putRuntimes(ctx context.Context, source string, docs []runtime.Runt
 		return err
 	}
 	return t.writeRuntimes(ctx, byID, fresh, changed)
+}
+
+// awaitOperations waits for transactions that write operations of runtimes of which there is no record yet: without a record there is nothing else on
+// which they and the import would wait for each other, and the state of the new record would miss what they commit.
+func (t *Tx) awaitOperations(ctx context.Context, ids []string, docs []runtime.RuntimeDTO) error {
+	if t.Dialect() != Postgres {
+		return nil
+	}
+	var known []string
+	if err := t.scan(ctx, "find runtimes", &known, "SELECT instance_id FROM runtimes WHERE instance_id IN (?)", bun.List(ids)); err != nil {
+		return err
+	}
+	there := make(map[string]bool, len(known))
+	for _, id := range known {
+		there[id] = true
+	}
+	var runtimeIDs []string
+	for i := range docs {
+		if !there[ids[i]] && docs[i].RuntimeID != "" {
+			runtimeIDs = append(runtimeIDs, docs[i].RuntimeID)
+		}
+	}
+	if len(runtimeIDs) == 0 {
+		return nil
+	}
+	_, err := t.exec(ctx, "wait for operations",
+		"SELECT id FROM operations WHERE runtime_id IN (?) AND state IN ('pending', 'in progress') ORDER BY id FOR SHARE", bun.List(runtimeIDs))
+	return err
 }
 
 // nameless returns the records that have a runtime ID in place of their instance ID, of those runtimes whose instance ID the documents tell.
@@ -227,9 +258,12 @@ func (t *Tx) adopt(ctx context.Context, nameless map[string]*runtimeRow, instanc
 		moves[i] = []any{id, instanceOf[id]}
 		counts.move(nameless[id].State, "")
 	}
-	for _, table := range []string{"operations", "events"} {
-		_, err := t.exec(ctx, "move "+table, "WITH v (v_old, v_new) AS (VALUES ?) UPDATE "+table+
-			" SET instance_id = v.v_new FROM v WHERE "+table+".instance_id = v.v_old", moves)
+	for table, condition := range map[string]string{
+		// Each condition is one that an index answers.
+		"operations": "operations.runtime_id = v.v_old AND operations.instance_id = v.v_old",
+		"events":     "events.instance_id = v.v_old AND events.instance_id <> ''",
+	} {
+		_, err := t.exec(ctx, "move "+table, "WITH v (v_old, v_new) AS (VALUES ?) UPDATE "+table+" SET instance_id = v.v_new FROM v WHERE "+condition, moves)
 		if err != nil {
 			return err
 		}

@@ -202,7 +202,7 @@ func testPages(t *testing.T, open Open) {
 			return strings.Compare(a.ID, b.ID)
 		}
 	})
-	rapid.Check(t, func(rt *rapid.T) {
+	check := func(rt *rapid.T) {
 		wanted := rapid.SliceOfN(rapid.SampledFrom(states), 0, 5).Draw(rt, "states")
 		size := rapid.IntRange(7, 70).Draw(rt, "size")
 		var want, got []string
@@ -225,7 +225,20 @@ func testPages(t *testing.T, open Open) {
 			}
 		}
 		require.Equal(rt, want, got)
+	}
+	rapid.Check(t, check)
+	// Once the targets are resolved the counters of the orchestration tell the total, and the pages are the same.
+	var counts fleet.Counts
+	for _, op := range all {
+		counts.Add(op.State, 1)
+	}
+	update(t, s, func(ctx context.Context, tx fleet.Tx) error {
+		o, err := tx.LockOrchestration(ctx, "o-1")
+		require.NoError(t, err)
+		o.ResolvedAt, o.Counts = tx.Now(), counts
+		return tx.SaveOrchestration(ctx, &o)
 	})
+	rapid.Check(t, check)
 	for _, bad := range []fleet.Page{{}, {Number: 0, Size: 5}, {Number: 1, Size: 0}, {Number: -1, Size: -1}} {
 		_, _, err := s.ListOperations(t.Context(), fleet.OperationFilter{OrchestrationID: "o-1"}, bad)
 		require.ErrorIs(t, err, fleet.ErrInvalid)
