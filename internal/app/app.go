@@ -134,6 +134,12 @@ func (a *App) start(ctx context.Context) error {
 		}
 		a.life.push("cache of shoots", background(ctx, garden.shoots.Run))
 	}
+	if a.config.Source.Gardener {
+		garden.source = inventory.NewGardenerSource(garden.shoots, st, a.logger)
+		if err := garden.source.Register(a.registry); err != nil {
+			return err
+		}
+	}
 	jobs, err := a.newJobs(ctx, st)
 	if err != nil {
 		return err
@@ -149,10 +155,9 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.serve(ctx, listener, st, eng, garden, access); err != nil {
 		return err
 	}
-	if a.config.Source.Gardener {
-		source := inventory.NewGardenerSource(garden.shoots, st, a.logger)
+	if garden.source != nil {
 		a.life.push("gardener source", background(ctx, func(ctx context.Context) {
-			if err := source.Run(ctx); err != nil {
+			if err := garden.source.Run(ctx); err != nil {
 				a.fail(fmt.Errorf("read runtimes from Gardener: %w", err))
 			}
 		}))
@@ -228,10 +233,7 @@ func (a *App) newEngine(ctx context.Context, st *store.Store, jobs *riverjobs.Jo
 }
 
 func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store, eng *engine.Engine, garden gardenerParts, access access) error {
-	checks := []httpapi.Check{{Name: "store", Run: st.Ping}}
-	if garden.shoots != nil {
-		checks = append(checks, httpapi.Check{Name: "gardener", Optional: true, Run: garden.shoots.Healthy})
-	}
+	checks := append([]httpapi.Check{{Name: "store", Run: st.Ping}}, garden.checks()...)
 	checks = append(checks, access.checks...)
 	proxies, err := a.config.API.Proxies()
 	if err != nil {

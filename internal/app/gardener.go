@@ -10,6 +10,7 @@ import (
 
 	"github.com/swell-fleet/swell/internal/config"
 	"github.com/swell-fleet/swell/internal/executor/gardener"
+	"github.com/swell-fleet/swell/internal/httpapi"
 	"github.com/swell-fleet/swell/internal/inventory"
 )
 
@@ -17,6 +18,19 @@ import (
 type gardenerParts struct {
 	client versioned.Interface
 	shoots *inventory.Shoots
+	source *inventory.GardenerSource
+}
+
+// checks are what readiness reports of Gardener. The server can serve without it.
+func (g gardenerParts) checks() []httpapi.Check {
+	var checks []httpapi.Check
+	if g.shoots != nil {
+		checks = append(checks, httpapi.Check{Name: "gardener", Optional: true, Run: g.shoots.Healthy})
+	}
+	if g.source != nil {
+		checks = append(checks, httpapi.Check{Name: "runtimes from gardener", Optional: true, Run: g.source.Healthy})
+	}
+	return checks
 }
 
 func connectGardener(c config.Gardener, logger *slog.Logger, clock func() time.Time) (gardenerParts, error) {
