@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -75,23 +74,12 @@ func (a *App) kymaExecutor(ctx context.Context) (*kyma.Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := kyma.New(kyma.Options{Client: client, Namespace: a.config.Kyma.Namespace, AllowedChannels: splitList(a.config.Kyma.Channels), Informer: informer})
+	e, err := kyma.New(kyma.Options{Client: client, Namespace: a.config.Kyma.Namespace, AllowedChannels: a.config.Kyma.Channels, Informer: informer})
 	if err != nil {
 		return nil, err
 	}
 	a.life.push("cache of kymas", background(ctx, informer.RunWithContext))
 	return e, nil
-}
-
-// splitList reads a list of names that are separated by commas.
-func splitList(text string) []string {
-	var names []string
-	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // loadPolicy reads the maintenance policy, and logs what in it is hardly meant.
