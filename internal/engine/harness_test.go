@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -82,9 +83,25 @@ func (r *targets) ResolveTargets(ctx context.Context, _ orchestration.TargetSpec
 func newSite(t testing.TB, runtimes int) *site {
 	t.Helper()
 	s := &site{clock: clockAt(time.Now()), fake: executortest.NewFake(0, time.Millisecond), targets: &targets{}}
-	s.open(t, t.TempDir())
+	s.open(t, quickFolder(t))
 	s.seed(t, runtimes)
 	return s
+}
+
+// quickFolder makes a folder in memory where the machine has such a place: dozens of databases that wait for one disk make the tests slow, and
+// none of them is about the loss of power. Benchmarks wait for the disk as servers do.
+func quickFolder(t testing.TB) string {
+	t.Helper()
+	const memory = "/dev/shm"
+	if _, measured := t.(*testing.B); measured {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(memory, "swell-engine-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
 }
 
 func (s *site) open(t testing.TB, dir string) {
