@@ -96,7 +96,7 @@ func quickFolder(t testing.TB) string {
 	if _, measured := t.(*testing.B); measured {
 		return t.TempDir()
 	}
-	dir, err := os.MkdirTemp(memory, "swell-engine-")
+	dir, err := os.MkdirTemp(memory, "swell-engine-") //nolint:usetesting // The folder of the test is on the disk.
 	if err != nil {
 		return t.TempDir()
 	}
