@@ -24,6 +24,16 @@ func TestBadRequestsAreRefusedAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	f := landscape.New(t, landscape.Options{})
 	s := server.StartProcess(t, settingsFor(t, f))
+	t.Run("all at once", func(t *testing.T) { sendBadRequests(t, s) }) //nolint:paralleltest // what comes after waits for it
+	list, err := s.ListOrchestrations(orchestration.ListParameters{})
+	require.NoError(t, err)
+	require.Empty(t, list.Data)
+	require.Empty(t, s.ListRuntimes(t, runtime.ListParameters{States: []runtime.State{runtime.AllState}}))
+	require.NotContains(t, s.Log(t), "panic")
+}
+
+func sendBadRequests(t *testing.T, s *server.Process) {
+	t.Helper()
 	const tooLong = 10 << 20
 	for title, request := range map[string]struct {
 		method, path, body string
@@ -63,13 +73,6 @@ func TestBadRequestsAreRefusedAndLeaveNothing(t *testing.T) {
 			require.Less(t, len(answer.Body), 2000, "an answer does not repeat what was sent")
 		})
 	}
-	t.Cleanup(func() {
-		list, err := s.ListOrchestrations(orchestration.ListParameters{})
-		require.NoError(t, err)
-		require.Empty(t, list.Data)
-		require.Empty(t, s.ListRuntimes(t, runtime.ListParameters{States: []runtime.State{runtime.AllState}}))
-		require.NotContains(t, s.Log(t), "panic")
-	})
 }
 
 // A thousand requests at the same time get answers, none of which is an internal error, and each upgrade that was accepted is there.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -18,13 +20,7 @@ import (
 var connections = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 
 // call makes a request to the control interface. The body is YAML text or anything that JSON can say; a nil answer is not read.
-func (p *process) call(t testing.TB, method, path string, body, answer any) {
-	t.Helper()
-	p.callIn(t.Context(), t, method, path, body, answer)
-}
-
-func (p *process) callIn(ctx context.Context, t testing.TB, method, path string, body, answer any) {
-	t.Helper()
+func (p *process) call(ctx context.Context, method, path string, body, answer any) error {
 	var reader io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -32,30 +28,35 @@ func (p *process) callIn(ctx context.Context, t testing.TB, method, path string,
 		reader = strings.NewReader(b)
 	default:
 		text, err := json.Marshal(b)
-		require.NoError(t, err)
+		if err != nil {
+			return err
+		}
 		reader = bytes.NewReader(text)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, p.Control+path, reader)
-	require.NoError(t, err)
-	response, err := connections.Do(request)
-	require.NoError(t, err)
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	require.NoError(t, response.Body.Close())
-	require.Less(t, response.StatusCode, 300, "%s %s: %s", method, path, text)
-	if answer != nil {
-		decode(t, text, answer)
+	if err != nil {
+		return err
 	}
-}
-
-func decode(t testing.TB, text []byte, into any) {
-	t.Helper()
-	require.NoError(t, json.Unmarshal(text, into), string(text))
+	response, err := connections.Do(request)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return err
+	}
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %s: %s: %s", method, path, response.Status, text)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.Unmarshal(text, answer)
 }
 
 func (f *Fleet) call(t testing.TB, method, path string, body, answer any) {
 	t.Helper()
-	f.process.call(t, method, "/fleets/"+f.Namespace+path, body, answer)
+	require.NoError(t, f.process.call(t.Context(), method, "/fleets/"+f.Namespace+path, body, answer))
 }
 
 // SetFaults puts a fault plan, as YAML, in force instead of the one before.

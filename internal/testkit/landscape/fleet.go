@@ -2,6 +2,7 @@ package landscape
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -85,8 +86,12 @@ func New(t testing.TB, o Options) *Fleet {
 			request[key] = value
 		}
 	}
-	p.call(t, http.MethodPost, "/fleets", request, f)
-	t.Cleanup(func() { p.callIn(context.Background(), t, http.MethodDelete, "/fleets/"+f.Namespace, nil, nil) })
+	require.NoError(t, p.call(t.Context(), http.MethodPost, "/fleets", request, f))
+	t.Cleanup(func() {
+		if err := p.call(context.Background(), http.MethodDelete, "/fleets/"+f.Namespace, nil, nil); err != nil {
+			t.Errorf("remove the fleet: %v", err)
+		}
+	})
 	if o.Faults != "" {
 		f.SetFaults(t, o.Faults)
 	}
@@ -115,7 +120,7 @@ func (f *Fleet) Runtimes(t testing.TB) runtime.RuntimesPage {
 	text, err := os.ReadFile(f.RuntimesFile)
 	require.NoError(t, err)
 	var page runtime.RuntimesPage
-	decode(t, text, &page)
+	require.NoError(t, json.Unmarshal(text, &page))
 	return page
 }
 

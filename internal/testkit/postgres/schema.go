@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -30,8 +31,15 @@ func Schema(t testing.TB, server string) string {
 		t.Fatalf("%s is not an address: %v", Variable, err)
 	}
 	name := "test_" + strings.ToLower(rand.Text())
-	run(t, server, "CREATE SCHEMA "+name)
-	t.Cleanup(func() { run(t, server, "DROP SCHEMA "+name+" CASCADE") })
+	if err := run(server, "CREATE SCHEMA "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		// A test that ended while it cleans up would not be reported.
+		if err := run(server, "DROP SCHEMA "+name+" CASCADE"); err != nil {
+			t.Error(err)
+		}
+	})
 	query := address.Query()
 	query.Set("search_path", name)
 	address.RawQuery = query.Encode()
@@ -39,16 +47,16 @@ func Schema(t testing.TB, server string) string {
 }
 
 // run runs a statement on a connection of its own.
-func run(t testing.TB, server, statement string) {
-	t.Helper()
+func run(server, statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
-		t.Fatalf("connect to PostgreSQL: %v", err)
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
+		return fmt.Errorf("%s: %w", statement, err)
 	}
+	return nil
 }
