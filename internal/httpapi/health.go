@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/swell-fleet/swell/internal/fleet"
 )
@@ -40,7 +42,7 @@ func (a *api) ready(c *call) (answer, error) {
 	status := http.StatusOK
 	for i, check := range a.Checks {
 		result := CheckResult{Name: check.Name, Status: "ok", Optional: check.Optional}
-		if err := check.Run(c.ctx()); err != nil {
+		if err := a.run(c.ctx(), check); err != nil {
 			result.Status = "failed"
 			if known, ok := errors.AsType[*fleet.Error](err); ok {
 				result.Message = known.Message
@@ -56,6 +58,15 @@ func (a *api) ready(c *call) (answer, error) {
 		response.Checks[i] = result
 	}
 	return answer{status: status, body: response}, nil
+}
+
+// checkTimeout bounds each check: whoever asks whether a server is ready does not wait long for the answer.
+const checkTimeout = 2 * time.Second
+
+func (a *api) run(ctx context.Context, check Check) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	return check.Run(ctx)
 }
 
 func (a *api) serveMetrics(c *call) error {
