@@ -71,7 +71,7 @@ func (l *Landscape) admit(ctx context.Context, shoot *gardencorev1beta1.Shoot) (
 // waitForAdmission waits until admission has seen the project and the
 // credentials of the probe's provider, which were made just before.
 func (l *Landscape) waitForAdmission(ctx context.Context, probe *gardencorev1beta1.Shoot) error {
-	const patience, pause = 5 * time.Second, 5 * time.Millisecond
+	const patience, pause = 30 * time.Second, 5 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	ticker := time.NewTicker(pause)

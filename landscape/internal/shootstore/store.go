@@ -14,6 +14,7 @@ import (
 	"github.com/gardener/gardener/pkg/api"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 )
@@ -21,9 +22,8 @@ import (
 const (
 	// prefix is where the API server keeps Shoots.
 	prefix = "/registry-gardener/core.gardener.cloud/shoots/"
-	// batch is the number of Shoots per transaction, below etcd's limits of 128
-	// operations and 1.5 MiB.
-	batch = 64
+	// writing is how many Shoots are written in parallel.
+	writing = 8
 )
 
 // Store gives access to the stored Shoots. It is safe for concurrent use.
@@ -43,33 +43,44 @@ func New(etcd *clientv3.Client) *Store {
 	}
 }
 
-// Put writes the Shoots as they are, replacing those of the same name. Each
-// batch is one transaction.
+// Put writes the Shoots as they are, replacing those of the same name. Each is
+// a transaction of its own: the API server's watches tell changes apart by their
+// revision, and one that is cut between two changes of the same revision goes on
+// without the second.
 func (s *Store) Put(ctx context.Context, shoots []*gardencorev1beta1.Shoot) error {
-	for len(shoots) > 0 {
-		count := min(batch, len(shoots))
-		writes := make([]clientv3.Op, 0, count)
-		for _, shoot := range shoots[:count] {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writing)
+	for _, shoot := range shoots {
+		group.Go(func() error {
 			var encoded bytes.Buffer
 			if err := s.encoder.Encode(shoot, &encoded); err != nil {
 				return fmt.Errorf("encode Shoot %s: %w", shoot.Name, err)
 			}
-			writes = append(writes, clientv3.OpPut(key(shoot.Namespace, shoot.Name), encoded.String()))
-		}
-		if _, err := s.etcd.Txn(ctx).Then(writes...).Commit(); err != nil {
-			return fmt.Errorf("write Shoots: %w", err)
-		}
-		shoots = shoots[count:]
+			if _, err := s.etcd.Put(ctx, key(shoot.Namespace, shoot.Name), encoded.String()); err != nil {
+				return fmt.Errorf("write Shoot %s: %w", shoot.Name, err)
+			}
+			return nil
+		})
 	}
-	return nil
+	return group.Wait()
 }
 
-// DeleteAll removes every Shoot of the namespace at once, finalizers or not.
+// DeleteAll removes every Shoot of the namespace, finalizers or not, each in a
+// transaction of its own.
 func (s *Store) DeleteAll(ctx context.Context, namespace string) error {
-	if _, err := s.etcd.Delete(ctx, prefix+namespace+"/", clientv3.WithPrefix()); err != nil {
-		return fmt.Errorf("delete Shoots of %s: %w", namespace, err)
+	found, err := s.etcd.Get(ctx, prefix+namespace+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return fmt.Errorf("list Shoots of %s: %w", namespace, err)
 	}
-	return nil
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writing)
+	for _, pair := range found.Kvs {
+		group.Go(func() error {
+			_, name := splitKey(string(pair.Key))
+			return s.Delete(ctx, namespace, name)
+		})
+	}
+	return group.Wait()
 }
 
 // Delete removes one Shoot at once, finalizers or not.
