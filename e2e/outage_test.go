@@ -46,7 +46,7 @@ func TestTheAPIServerGoesAwayAndComesBack(t *testing.T) {
 		return nil
 	})
 	require.Contains(t, s.Send(t, "GET", "/readyz", "").Body, "degraded")
-	require.Equal(t, 1.0, s.Metric(t, `swell_engine_backend_down{backend="gardener"}`))
+	require.Positive(t, s.Metric(t, `swell_engine_backend_down{backend="gardener"}`))
 	<-time.After(time.Until(began.Add(outage)))
 	f.ClearFaults(t)
 	back := time.Now()

@@ -78,12 +78,11 @@ func start() (_ *process, err error) {
 			_ = os.RemoveAll(dir)
 		}
 	}()
-	log, err := os.Create(filepath.Join(dir, "stderr")) //nolint:gosec // a folder of our own
+	log, err := os.Create(filepath.Join(dir, "stderr"))
 	if err != nil {
 		return nil, fmt.Errorf("make a log for the landscape: %w", err)
 	}
 	defer func() { _ = log.Close() }()
-	//nolint:gosec,noctx // whoever runs the tests names the program, and Stop ends it
 	cmd := exec.Command(program, "--dir", filepath.Join(dir, "files"), "--shoots", "0", "--exit-with-parent", "--exit-with-stdin", "--max-lifetime", maxLifetime.String())
 	cmd.Stderr = log
 	input, err := cmd.StdinPipe()

@@ -41,7 +41,6 @@ func build() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a folder for the program: %w", err)
 	}
-	//nolint:gosec,noctx // a fixed command that ends by itself
 	out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "swell"), "github.com/swell-fleet/swell/cmd/swell").CombinedOutput()
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("build the program: %w: %s", err, out), os.RemoveAll(dir))
@@ -103,10 +102,9 @@ func Launch(t testing.TB, settings Settings) *Process {
 	for key, value := range all {
 		arguments = append(arguments, "--"+key+"="+value)
 	}
-	log, err := os.Create(filepath.Join(t.TempDir(), "log")) //nolint:gosec // a folder of our own
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, log.Close()) }()
-	//nolint:gosec // the program was built here
 	p := &Process{cmd: exec.CommandContext(context.WithoutCancel(t.Context()), Program(t), arguments...), log: log.Name(), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.Env = append(withoutSettings(os.Environ()), "TZ=UTC")
