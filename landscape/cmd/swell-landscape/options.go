@@ -23,6 +23,8 @@ type options struct {
 	dir            string
 	listen         string
 	control        string
+	provisioner    string
+	kymas          bool
 	fleet          fleetgen.Options
 	settings       gardenlet.Settings
 	maxLifetime    time.Duration
@@ -58,6 +60,8 @@ func parse(args []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.dir, "dir", "", "folder for kubeconfig, runtimes.json and audit.jsonl (default: a new temporary folder)")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "loopback address of the API server's door for the main fleet")
 	flags.StringVar(&o.control, "control", "127.0.0.1:0", "loopback address of the simulator's control interface")
+	flags.StringVar(&o.provisioner, "provisioner", "127.0.0.1:0", "loopback address of the main fleet's Provisioner")
+	flags.BoolVar(&o.kymas, "kymas", false, "give every runtime of the main fleet a Kyma, behind an API server of their own")
 	flags.StringVar(&o.fleet.Namespace, "namespace", "garden-swell", "namespace of the main fleet: garden- and up to 10 characters")
 	flags.IntVar(&o.fleet.Shoots, "shoots", 200, "how many Shoots the main fleet has")
 	flags.Uint64Var(&o.fleet.Seed, "seed", 1, "seed of the main fleet; the same seed gives the same fleet")

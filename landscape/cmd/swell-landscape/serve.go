@@ -31,7 +31,9 @@ func serve(ctx context.Context, o options, output io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	fleet, err := l.CreateFleet(ctx, landscape.FleetOptions{Generate: o.fleet, Settings: o.settings, Listen: o.listen, Folder: o.dir})
+	fleet, err := l.CreateFleet(ctx, landscape.FleetOptions{
+		Generate: o.fleet, Settings: o.settings, Listen: o.listen, ListenProvisioner: o.provisioner, Kymas: o.kymas, Folder: o.dir,
+	})
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,12 @@ type FleetInfo struct {
 	Server     string `json:"server"`
 	Kubeconfig string `json:"kubeconfig"`
 	Runtimes   string `json:"runtimes"`
+	// Provisioner is the address of its GraphQL endpoint.
+	Provisioner string `json:"provisioner"`
+	// KymaServer and KymaKubeconfig lead to the Kymas, which are in the namespace of
+	// the same name. Empty: the fleet was made without.
+	KymaServer     string `json:"kymaServer,omitempty"`
+	KymaKubeconfig string `json:"kymaKubeconfig,omitempty"`
 }
 
 // Server serves the interface over a landscape.
@@ -82,6 +88,13 @@ func New(l *landscape.Landscape, main string, info func() Info) http.Handler {
 		"PUT %s/shoots/{name}/status":    s.forceStatus,
 		"DELETE %s/shoots/{name}/status": s.releaseStatus,
 		"PUT %s/shoots/{name}/metadata":  s.setMetadata,
+
+		"GET %s/provisioner/runtimes":         s.listProvisioned,
+		"DELETE %s/provisioner/runtimes/{id}": s.deleteProvisioned,
+		"GET %s/provisioner/audit":            s.getMutations,
+		"POST %s/provisioner/audit/reset":     s.resetMutations,
+		"GET %s/kymas":                        s.listKymas,
+		"DELETE %s/kymas/{name}":              s.deleteKyma,
 	}
 	for pattern, handle := range routes {
 		mux.Handle(fmt.Sprintf(pattern, ""), s.route(handle))

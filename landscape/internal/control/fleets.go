@@ -26,6 +26,8 @@ type FleetRequest struct {
 	ReconcileTime *faults.Duration `json:"reconcileTime"`
 	Steps         *int             `json:"steps"`
 	Clock
+	// Kymas says that every runtime has a Kyma.
+	Kymas bool `json:"kymas"`
 	// Faults is the plan that is in force from the start.
 	Faults faults.Plan `json:"faults"`
 }
@@ -58,13 +60,20 @@ func (s *Server) fullInfo() Info {
 
 // Describe says where a fleet is.
 func Describe(fleet *landscape.Fleet) FleetInfo {
-	return FleetInfo{
+	info := FleetInfo{
 		Namespace:  fleet.Namespace,
 		Shoots:     len(fleet.Generated().Members),
 		Server:     "https://" + fleet.Address(),
 		Kubeconfig: filepath.Join(fleet.Folder, landscape.KubeconfigFile),
 		Runtimes:   filepath.Join(fleet.Folder, landscape.RuntimesFile),
+
+		Provisioner: fleet.ProvisionerURL(),
 	}
+	if address := fleet.KymaAddress(); address != "" {
+		info.KymaServer = "https://" + address
+		info.KymaKubeconfig = filepath.Join(fleet.Folder, landscape.KymaKubeconfigFile)
+	}
+	return info
 }
 
 func (s *Server) createFleet(r *http.Request) (any, error) {
@@ -80,7 +89,7 @@ func (s *Server) createFleet(r *http.Request) (any, error) {
 		settings.Steps = *request.Steps
 	}
 	request.apply(&settings)
-	fleet, err := s.landscape.CreateFleet(r.Context(), landscape.FleetOptions{Generate: request.Options, Settings: settings})
+	fleet, err := s.landscape.CreateFleet(r.Context(), landscape.FleetOptions{Generate: request.Options, Settings: settings, Kymas: request.Kymas})
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,14 @@ func (s *Server) RemoveAll(ctx context.Context, namespace string) error {
 	return nil
 }
 
+// Remove removes one Kyma.
+func (s *Server) Remove(ctx context.Context, namespace, name string) error {
+	if err := s.client.Resource(Resource).Namespace(namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("remove Kyma: %w", err)
+	}
+	return nil
+}
+
 // Summary is a Kyma in short.
 type Summary struct {
 	Name          string `json:"name"`

@@ -37,6 +37,7 @@ type Fleet struct {
 
 	token string
 	door  *door.Door
+	plane *controlPlane
 
 	mu        sync.Mutex
 	options   fleetgen.Options
@@ -64,6 +65,11 @@ type FleetOptions struct {
 	Settings gardenlet.Settings
 	// Listen is the loopback address of the fleet's door. Empty: a free port.
 	Listen string
+	// ListenProvisioner is the loopback address of the fleet's Provisioner. Empty:
+	// a free port.
+	ListenProvisioner string
+	// Kymas says that every runtime has a Kyma.
+	Kymas bool
 	// Folder is where kubeconfig and runtimes.json go. Empty: a folder named
 	// like the namespace below fleets in the landscape's folder.
 	Folder string
@@ -119,12 +125,17 @@ func (l *Landscape) makeFleet(ctx context.Context, fleet *Fleet, options FleetOp
 	if err := opened.SetPlan(options.Settings.Plan); err != nil {
 		return errors.Join(err, opened.Close())
 	}
+	fleet.token = newToken()
+	l.gardenlet.Adopt(fleet.Namespace, options.Settings)
+	plane, err := l.openControlPlane(ctx, fleet, options)
+	if err != nil {
+		return errors.Join(err, opened.Close())
+	}
 	l.mu.Lock()
-	fleet.door, fleet.token = opened, newToken()
+	fleet.door, fleet.plane = opened, plane
 	l.mu.Unlock()
 	user := fleetUser(fleet.Namespace)
 	l.identities.AddFleet(fleet.token, user, fleet.Namespace)
-	l.gardenlet.Adopt(fleet.Namespace, options.Settings)
 	err = l.writeKubeconfig(filepath.Join(fleet.Folder, KubeconfigFile), fleet.Address(), user, fleet.token, fleet.Namespace)
 	return errors.Join(err, writeRuntimes(fleet.Folder, fleet.generated))
 }
@@ -187,6 +198,9 @@ func (l *Landscape) ResetFleet(ctx context.Context, namespace string) error {
 		return err
 	}
 	l.gardenlet.Adopt(namespace, settings)
+	if err := l.resetControlPlane(ctx, fleet); err != nil {
+		return err
+	}
 	if err := l.Sync(ctx); err != nil {
 		return err
 	}
@@ -218,6 +232,9 @@ func (l *Landscape) GrowFleet(ctx context.Context, namespace string, shoots int)
 	if err := l.layDown(ctx, added, settings.Plan); err != nil {
 		return err
 	}
+	if err := l.growControlPlane(ctx, fleet, added); err != nil {
+		return err
+	}
 	fleet.generated, fleet.options = grown, options
 	return writeRuntimes(fleet.Folder, grown)
 }
@@ -236,6 +253,9 @@ func (l *Landscape) DeleteFleet(ctx context.Context, namespace string) error {
 	l.mu.Lock()
 	delete(l.fleets, namespace)
 	l.mu.Unlock()
+	if err := l.deleteControlPlane(ctx, fleet); err != nil {
+		return err
+	}
 	if err := l.store.DeleteAll(ctx, namespace); err != nil {
 		return err
 	}
@@ -255,7 +275,7 @@ func (l *Landscape) SetFaults(namespace string, plan faults.Plan) error {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	l.gardenlet.Change(namespace, func(s *gardenlet.Settings) { s.Plan = plan })
-	return fleet.door.SetPlan(plan)
+	return errors.Join(fleet.door.SetPlan(plan), l.planChanged(fleet, plan))
 }
 
 // waitForShoots waits until the simulator's own cache shows as many Shoots in

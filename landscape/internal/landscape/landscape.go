@@ -51,9 +51,13 @@ type Landscape struct {
 	audit      *audit.Log
 	auditFile  *os.File
 
+	kymas kymas
+
 	mu     sync.Mutex
 	fleets map[string]*Fleet
 
+	// run ends with Close.
+	run     context.Context //nolint:containedctx // What starts later runs until Close, too.
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	failed  chan error
@@ -110,7 +114,7 @@ func (l *Landscape) start(ctx context.Context) (err error) {
 // runParts starts what runs beside the API server until Close.
 func (l *Landscape) runParts(ctx context.Context, address string) error {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	l.cancel = cancel
+	l.run, l.cancel = run, cancel
 	revision, err := l.store.Revision(ctx)
 	if err != nil {
 		return err
@@ -159,12 +163,15 @@ func (l *Landscape) Close() error {
 	var problems []error
 	l.mu.Lock()
 	for _, fleet := range l.fleets {
-		problems = append(problems, fleet.door.Close())
+		if fleet.door != nil {
+			problems = append(problems, fleet.door.Close(), fleet.plane.close())
+		}
 	}
 	l.fleets = map[string]*Fleet{}
 	l.mu.Unlock()
 	l.cancel()
 	l.running.Wait()
+	problems = append(problems, l.kymas.close())
 	if l.server != nil {
 		problems = append(problems, l.server.Close())
 	}
