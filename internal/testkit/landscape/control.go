@@ -160,6 +160,31 @@ func (f *Fleet) Upgrades(t testing.TB) map[string]int {
 	return upgrades.PerShoot
 }
 
+// ProvisionerUpgrades returns how many upgrades the fleet's Provisioner has taken on for each runtime ID, those whose answer was lost among them.
+func (f *Fleet) ProvisionerUpgrades(t testing.TB) map[string]int {
+	t.Helper()
+	var answer struct {
+		PerRuntime map[string]int `json:"perRuntime"`
+	}
+	f.call(t, http.MethodGet, "/provisioner/audit", nil, &answer)
+	return answer.PerRuntime
+}
+
+// Channels returns the active channel of each Kyma of the fleet by the name of its Shoot.
+func (f *Fleet) Channels(t testing.TB) map[string]string {
+	t.Helper()
+	var answer []struct {
+		Shoot         string `json:"shoot"`
+		ActiveChannel string `json:"activeChannel"`
+	}
+	f.call(t, http.MethodGet, "/kymas", nil, &answer)
+	channels := make(map[string]string, len(answer))
+	for _, k := range answer {
+		channels[k.Shoot] = k.ActiveChannel
+	}
+	return channels
+}
+
 // Shoot is a Shoot in short.
 type Shoot struct {
 	Name               string `json:"name"`

@@ -43,6 +43,8 @@ type Options struct {
 	ReconcileTime time.Duration
 	// Steps is how often progress is reported in between. The default is 1.
 	Steps int
+	// Kymas gives every runtime a Kyma resource.
+	Kymas bool
 	// Faults is the plan that is in force from the start, as YAML.
 	Faults string
 }
@@ -55,6 +57,10 @@ type Fleet struct {
 	Kubeconfig string `json:"kubeconfig"`
 	// RuntimesFile is the file with the broker's view of the runtimes.
 	RuntimesFile string `json:"runtimes"`
+	// Provisioner is the address of the fleet's Provisioner.
+	Provisioner string `json:"provisioner"`
+	// KymaKubeconfig is the file that leads to the fleet's Kymas, which are in its namespace; empty without them.
+	KymaKubeconfig string `json:"kymaKubeconfig"`
 
 	process *process
 	admin   versioned.Interface
@@ -79,7 +85,7 @@ func New(t testing.TB, o Options) *Fleet {
 	f := &Fleet{Namespace: fmt.Sprintf("garden-t%d", fleets.Add(1)), process: p}
 	request := map[string]any{
 		"namespace": f.Namespace, "shoots": o.Shoots, "seed": max(o.Seed, 1), "confined": o.Confined,
-		"reconcileTime": o.ReconcileTime.String(), "steps": o.Steps,
+		"reconcileTime": o.ReconcileTime.String(), "steps": o.Steps, "kymas": o.Kymas,
 	}
 	for key, value := range map[string]string{"mix": o.Mix, "kubernetesVersion": o.Version, "window": o.Window} {
 		if value != "" {
