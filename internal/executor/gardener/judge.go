@@ -62,6 +62,10 @@ func judge(t fleet.Task, shoot *gardencorev1beta1.Shoot, m memo, want change) (f
 	}
 	m, seen := observed(shoot, m)
 	following := fleet.Result{Outcome: fleet.Again, Sent: t.Sent, Description: progress(shoot)}
+	if m.Rollout != nil && !m.Rollout.Begin.After(t.Now) {
+		// Nobody may have looked since long before the window, and the limit would have passed meanwhile.
+		following.TimeLimitFrom = m.Rollout.Begin
+	}
 	if !seen {
 		return waiting(t, shoot, m, following)
 	}

@@ -54,12 +54,12 @@ func TestConfinedRollout(t *testing.T) {
 	require.Equal(t, window, got.TimeLimitFrom)
 	require.Equal(t, time.Minute, got.After, "the next look is not after the begin of the window")
 
-	// From the window on the time limit counts, also when it passes and nothing happens.
+	// The time limit counts from the begin of the window, also when nobody looked then, and when it passes and nothing happens.
 	for _, at := range []time.Time{window, window.Add(time.Hour), window.Add(2 * time.Hour), window.Add(23 * time.Hour)} {
 		task.Now = at
 		got = check(t, &task, shoot())
 		require.Equal(t, fleet.Again, got.Outcome)
-		require.Zero(t, got.TimeLimitFrom)
+		require.Equal(t, window, got.TimeLimitFrom)
 		require.Equal(t, "waiting for Gardener to begin", got.Description)
 	}
 
@@ -67,6 +67,7 @@ func TestConfinedRollout(t *testing.T) {
 	got = check(t, &task, shoot(reconcile(processingState, window.Add(time.Minute))))
 	require.Equal(t, fleet.Again, got.Outcome)
 	require.Contains(t, got.Description, "reconcile processing")
+	require.Equal(t, window, got.TimeLimitFrom)
 	got = check(t, &task, shoot(reconcile(succeededState, window.Add(5*time.Minute))))
 	require.Equal(t, fleet.Done, got.Outcome)
 
