@@ -168,6 +168,11 @@ func (c Clients) EndedWithin(t testing.TB, limit time.Duration, id, state string
 			return fmt.Errorf("it is %s: %s", o.State, o.Description)
 		}
 	})
+	if o.State != state {
+		for name, op := range c.Operations(t, id) {
+			t.Logf("%s %s: %s", name, op.State, op.Description)
+		}
+	}
 	require.Equal(t, state, o.State, o.Description)
 	return o
 }
