@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -209,4 +210,37 @@ func TestTwoServersKilledInTurnUpgradeEachShootOnce(t *testing.T) {
 	k.servers = []*server.Process{k.start(), k.start()}
 	k.servers[0].Import(t, f.Runtimes(t))
 	k.torture(t, 8, 4)
+}
+
+// A server that is frozen until it counts as dead finds, when it goes on, that others have taken over, and changes nothing any more.
+func TestAFrozenServerIsReplacedAndDoesNoHarm(t *testing.T) {
+	t.Parallel()
+	f := landscape.New(t, landscape.Options{Shoots: 24, Version: "1.34.5", ReconcileTime: time.Second})
+	f.SetFaults(t, "api: [{action: delay, delay: 400ms, verbs: [get, patch], resources: [shoots]}]")
+	settings := with(settingsFor(t, f), "database-url", postgres.URL(t))
+	frozen := server.StartProcess(t, settings)
+	frozen.Ready(t)
+	frozen.Import(t, f.Runtimes(t))
+	id := frozen.Upgrade(t, toTarget(8, all))
+	await.That(t, "the first ones are written", func() error {
+		if n := len(f.Upgrades(t)); n < 4 {
+			return fmt.Errorf("%d are", n)
+		}
+		return nil
+	})
+	require.Positive(t, inProgress(t, frozen, id))
+	frozen.Freeze(t)
+	other := server.StartProcess(t, settings)
+	await.That(t, "its operations are taken over", func() error {
+		if other.Metric(t, "swell_engine_take_overs_total") == 0 {
+			return errors.New("none is")
+		}
+		return nil
+	})
+	frozen.Thaw(t)
+	o := other.Ended(t, id, orchestration.Succeeded)
+	require.Equal(t, map[string]int{orchestration.Succeeded: 24}, o.OperationStats)
+	require.LessOrEqual(t, mostAtOnce(other.Operations(t, id)), 8)
+	requireOneWriteForEach(t, f)
+	require.Zero(t, frozen.Terminate(t), frozen.Log(t))
 }

@@ -165,6 +165,18 @@ func (p *Process) Kill(t testing.TB) {
 	<-p.ended
 }
 
+// Freeze stops the server in the middle of whatever it does, until Thaw.
+func (p *Process) Freeze(t testing.TB) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+}
+
+// Thaw lets a frozen server go on.
+func (p *Process) Thaw(t testing.TB) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
+}
+
 // Terminate asks the server to stop and returns the exit code.
 func (p *Process) Terminate(t testing.TB) int {
 	t.Helper()
