@@ -3,7 +3,6 @@ package kyma_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -33,7 +32,7 @@ var (
 	settings = map[string]kyma.Settings{}
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(run(m)) } //nolint:forbidigo // the tests end here
 
 func run(m *testing.M) int {
 	apiserver.Quiet()
@@ -51,7 +50,7 @@ func run(m *testing.M) int {
 		defer mu.Unlock()
 		s, ok := settings[namespace]
 		return s, ok
-	}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		panic(err)
 	}

@@ -20,6 +20,9 @@ const skipLabel = "operator.kyma-project.io/skip-reconciliation"
 // ShootLabel names the Shoot of the runtime that a Kyma belongs to.
 const ShootLabel = "kyma-project.io/shoot-name"
 
+// beginning is how long a Kyma without a status is left alone after its creation.
+const beginning = 2 * time.Second
+
 // run is a Kyma on its way to what its specification says.
 type run struct {
 	uid        types.UID
@@ -38,6 +41,12 @@ func (m *Manager) reconcile(ctx context.Context, name cache.ObjectName, kyma *un
 		return 0, nil
 	}
 	now := time.Now()
+	if _, told := kyma.Object["status"]; !told {
+		// One that is being laid down gets its past first.
+		if wait := beginning - now.Sub(kyma.GetCreationTimestamp().Time); wait > 0 {
+			return wait, nil
+		}
+	}
 	r, going := m.run(name, kyma)
 	switch {
 	case !going && observed(kyma) >= kyma.GetGeneration():
@@ -89,15 +98,16 @@ func (m *Manager) newRun(name cache.ObjectName, kyma *unstructured.Unstructured,
 	return r
 }
 
-// reconsider lets a run go on that the plan does not want to be in trouble any
-// more.
+// reconsider lets a run that is in trouble go on as the plan wants it now.
 func (m *Manager) reconsider(name cache.ObjectName, kyma *unstructured.Unstructured, r run, settings Settings, now time.Time) run {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch r.outcome {
+	case faults.Succeed, faults.Recover, faults.Slow:
+		// They end by themselves.
 	case faults.Fail, faults.Stuck, faults.Warn:
-		if settings.Plan.Kyma.Outcome(settings.Plan.Seed, "kyma", kyma.GetLabels()[ShootLabel], m.hits[name]-1) != r.outcome {
-			r.outcome, r.began = faults.Succeed, now
+		if outcome := settings.Plan.Kyma.Outcome(settings.Plan.Seed, "kyma", kyma.GetLabels()[ShootLabel], m.hits[name]-1); outcome != r.outcome {
+			r.outcome, r.began = outcome, now
 		}
 	}
 	return r

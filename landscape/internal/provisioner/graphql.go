@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
 //go:embed schema.graphql
@@ -37,7 +38,7 @@ type call struct {
 // plan checks a query against the schema, its variables included, and returns
 // the fields that it asks for.
 func (q query) plan() ([]call, error) {
-	document, faults := gqlparser.LoadQuery(schema(), q.Query)
+	document, faults := gqlparser.LoadQueryWithRules(schema(), q.Query, rules.NewDefaultRules())
 	if faults != nil {
 		return nil, faults
 	}

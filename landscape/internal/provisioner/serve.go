@@ -113,6 +113,8 @@ func (p *Provisioner) disturb(w http.ResponseWriter, r *http.Request, calls []ca
 			_, _ = io.WriteString(w, `{"data":{"runtimeStatus":{"lastOperationStatus":<html>`) // The client may be gone.
 		case faults.Drop:
 			panic(http.ErrAbortHandler)
+		case faults.Lose, faults.Delay, faults.Refuse, faults.CloseWatches:
+			// The first is for the caller; the others do not come here.
 		}
 		return &lose
 	}
