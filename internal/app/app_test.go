@@ -114,8 +114,9 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	var logs bytes.Buffer
 	ended := make(chan error, 1)
 	reader, writer := io.Pipe()
+	c := alone(t, nil)
 	go func() {
-		ended <- app.Run(ctx, alone(t, nil), io.MultiWriter(&logs, writer))
+		ended <- app.Run(ctx, c, io.MultiWriter(&logs, writer))
 		_ = writer.Close()
 	}()
 	line := make([]byte, 4096)
