@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"testing"
 
+	"github.com/swell-fleet/swell/internal/testkit/folder"
 	"github.com/swell-fleet/swell/internal/testkit/landscape"
 	"github.com/swell-fleet/swell/internal/testkit/server"
 	"github.com/swell-fleet/swell/orchestration"
@@ -11,7 +12,7 @@ import (
 // settingsFor are the settings of a server on SQLite for a fleet.
 func settingsFor(t *testing.T, f *landscape.Fleet) server.Settings {
 	t.Helper()
-	return server.Settings{"data-dir": t.TempDir(), "gardener-kubeconfig": f.Kubeconfig, "gardener-namespace": f.Namespace}
+	return server.Settings{"data-dir": folder.InMemory(t), "gardener-kubeconfig": f.Kubeconfig, "gardener-namespace": f.Namespace}
 }
 
 // with returns settings with some of them changed.

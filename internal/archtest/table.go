@@ -64,7 +64,7 @@ var table = rules{
 		{"schema", []pattern{"gqlschema"}},
 		{"windows", []pattern{"internal/window"}},
 		{"tests", []pattern{
-			"internal/testkit/await", "internal/testkit/dtotest", "internal/testkit/issuer", "internal/testkit/landscape", "internal/testkit/postgres", "internal/archtest",
+			"internal/testkit/await", "internal/testkit/dtotest", "internal/testkit/folder", "internal/testkit/issuer", "internal/testkit/landscape", "internal/testkit/postgres", "internal/archtest",
 		}},
 	},
 	beside: []edge{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/swell-fleet/swell/internal/executor/executortest"
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/store"
+	"github.com/swell-fleet/swell/internal/testkit/folder"
 	"github.com/swell-fleet/swell/internal/testkit/postgres"
 	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
@@ -83,25 +83,9 @@ func (r *targets) ResolveTargets(ctx context.Context, _ orchestration.TargetSpec
 func newSite(t testing.TB, runtimes int) *site {
 	t.Helper()
 	s := &site{clock: clockAt(time.Now()), fake: executortest.NewFake(0, time.Millisecond), targets: &targets{}}
-	s.open(t, quickFolder(t))
+	s.open(t, folder.InMemory(t))
 	s.seed(t, runtimes)
 	return s
-}
-
-// quickFolder makes a folder in memory where the machine has such a place: dozens of databases that wait for one disk make the tests slow, and
-// none of them is about the loss of power. Benchmarks wait for the disk as servers do.
-func quickFolder(t testing.TB) string {
-	t.Helper()
-	const memory = "/dev/shm"
-	if _, measured := t.(*testing.B); measured {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp(memory, "swell-engine-") //nolint:usetesting // The folder of the test is on the disk.
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return dir
 }
 
 func (s *site) open(t testing.TB, dir string) {

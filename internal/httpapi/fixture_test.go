@@ -20,6 +20,7 @@ import (
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/httpapi"
 	"github.com/swell-fleet/swell/internal/store"
+	"github.com/swell-fleet/swell/internal/testkit/folder"
 	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
 )
@@ -62,7 +63,7 @@ func (b *logBuffer) String() string {
 // newFixture makes an API in which clusters can be upgraded to anything, and Kyma too, without a default version.
 func newFixture(t testing.TB, change ...func(*httpapi.Options)) *fixture {
 	t.Helper()
-	s, err := store.OpenSQLite(t.Context(), store.SQLiteOptions{Dir: t.TempDir(), Clock: clock})
+	s, err := store.OpenSQLite(t.Context(), store.SQLiteOptions{Dir: folder.InMemory(t), Clock: clock})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	f := &fixture{t: t, store: s, log: &logBuffer{}}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/swell-fleet/swell/internal/store"
 	"github.com/swell-fleet/swell/internal/store/storetest"
+	"github.com/swell-fleet/swell/internal/testkit/folder"
 	"github.com/swell-fleet/swell/internal/testkit/postgres"
 )
 
@@ -16,7 +17,7 @@ func openSQLite(t testing.TB, clock func() time.Time) storetest.Store {
 	if clock == nil {
 		clock = time.Now
 	}
-	s, err := store.OpenSQLite(t.Context(), store.SQLiteOptions{Dir: t.TempDir(), Clock: clock})
+	s, err := store.OpenSQLite(t.Context(), store.SQLiteOptions{Dir: folder.InMemory(t), Clock: clock})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
