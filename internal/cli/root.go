@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 
@@ -62,6 +63,9 @@ func settle(c *console.Console, tokenFile string) error {
 	if c.URL == "" {
 		c.URL = console.DefaultURL
 	}
+	if u, err := url.Parse(c.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return console.Usagef("the address of the server, %q, does not have the form http://host:port", console.Clean(c.URL))
+	}
 	c.Token = c.Getenv("SWELL_TOKEN")
 	if tokenFile != "" {
 		text, err := os.ReadFile(tokenFile)
@@ -69,6 +73,9 @@ func settle(c *console.Console, tokenFile string) error {
 			return console.Usagef("--token-file: %w", err)
 		}
 		c.Token = strings.TrimSpace(string(text))
+	}
+	if strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return console.Usagef("the token holds characters that no token has, such as a line break")
 	}
 	return nil
 }

@@ -11,10 +11,13 @@ import (
 	"time"
 )
 
-// check returns every problem of the values, each with the name of its key.
-func (c *Config) check() []error {
+// check returns every problem of the values, each with the name of its key, except those of keys that are to be skipped.
+func (c *Config) check(skip func(key string) bool) []error {
 	var problems []error
 	bad := func(key, format string, args ...any) {
+		if skip(key) {
+			return
+		}
 		problems = append(problems, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
 	}
 	oneOf := func(key, value string, allowed ...string) {

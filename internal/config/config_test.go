@@ -58,10 +58,10 @@ func TestAllProblemsAreReportedTogether(t *testing.T) {
 	_, err := config.Load(config.Sources{
 		File:    file(t, "listn: x\ngardener:\n  namespace: [a, b]\n"),
 		Environ: []string{"SWELL_LISTNE=x"},
-		Flags:   map[string]string{"api-page-size": "many", "no-such": "1"},
+		Flags:   map[string]string{"api-page-size": "many", "no-such": "1", "log-format": "xml"},
 	})
 	require.Error(t, err)
-	for _, part := range []string{"listn: no setting", "SWELL_LISTNE: no setting", "--no-such: no setting", `api.page-size: the value "many" is not a valid int`, "gardener.namespace: want one value"} {
+	for _, part := range []string{"log.format: \"xml\"", "listn: no setting", "SWELL_LISTNE: no setting", "--no-such: no setting", `api.page-size: the value "many" is not a valid int`, "gardener.namespace: want one value"} {
 		require.ErrorContains(t, err, part)
 	}
 }

@@ -49,38 +49,45 @@ func Load(src Sources) (Config, error) {
 
 	var c Config
 	v := reflect.ValueOf(&c).Elem()
+	unread := map[string]bool{}
 	for _, key := range keys {
-		text, from := key.Default, "default"
-		if k.Exists(key.Name) {
-			value := k.Get(key.Name)
-			if list, ok := value.([]any); ok && key.Type == listType {
-				value = strings.Join(texts(list), ",")
-				if slices.ContainsFunc(list, func(entry any) bool { return !scalar(entry) || strings.Contains(fmt.Sprint(entry), ",") }) {
-					problems = append(problems, fmt.Errorf("%s: an entry is a list, a group, or holds a comma", key.Name))
-					continue
+		text, err := textOf(k, key)
+		if err == nil {
+			err = set(v.FieldByIndex(key.index), text)
+			if err != nil {
+				shown := strconv.Quote(text)
+				if key.Secret {
+					shown = "(not shown)"
 				}
-			}
-			if !scalar(value) {
-				problems = append(problems, fmt.Errorf("%s: want one value of type %s, not a list or a group", key.Name, key.Type))
-				continue
-			}
-			text, from = fmt.Sprint(value), "value"
-			if value == nil {
-				text, from = key.Default, "default"
+				err = fmt.Errorf("%s: the value %s is not a valid %s", key.Name, shown, key.Type)
 			}
 		}
-		if err := set(v.FieldByIndex(key.index), text); err != nil {
-			shown := strconv.Quote(text)
-			if key.Secret {
-				shown = "(not shown)"
-			}
-			problems = append(problems, fmt.Errorf("%s: the %s %s is not a valid %s", key.Name, from, shown, key.Type))
+		if err != nil {
+			problems = append(problems, err)
+			unread[key.Name] = true
 		}
 	}
-	if len(problems) == 0 {
-		problems = c.check()
-	}
+	// What could not be read has been told already; everything else is checked all the same, so that all problems come together.
+	problems = append(problems, c.check(func(key string) bool { return unread[key] })...)
 	return c, errors.Join(problems...)
+}
+
+// textOf returns the text of a setting: what a source says, or its default.
+func textOf(k *koanf.Koanf, key Key) (string, error) {
+	value := k.Get(key.Name)
+	if value == nil {
+		return key.Default, nil
+	}
+	if list, ok := value.([]any); ok && key.Type == listType {
+		if slices.ContainsFunc(list, func(entry any) bool { return !scalar(entry) || strings.Contains(fmt.Sprint(entry), ",") }) {
+			return "", fmt.Errorf("%s: an entry is a list, a group, or holds a comma", key.Name)
+		}
+		return strings.Join(texts(list), ","), nil
+	}
+	if !scalar(value) {
+		return "", fmt.Errorf("%s: want one value of type %s, not a list or a group", key.Name, key.Type)
+	}
+	return fmt.Sprint(value), nil
 }
 
 func loadFile(k *koanf.Koanf, path string) error {

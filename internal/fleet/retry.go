@@ -44,9 +44,15 @@ func PlanRetry(o *Orchestration, req RetryRequest, ops []Operation, unknown []st
 	}
 	if len(plan.New) == 0 {
 		plan.Result.Message = "no operation can be repeated"
+		if o.State == Canceled && o.Counts.Total() == 0 {
+			plan.Result.Message = "the orchestration was canceled before its targets were resolved, so there is no operation to repeat; start a new one"
+		}
 		return plan, nil
 	}
 	plan.Result.Message = fmt.Sprintf("%d operations are repeated", len(plan.New))
+	if len(plan.New) == 1 {
+		plan.Result.Message = "1 operation is repeated"
+	}
 	if o.State != InProgress {
 		o.State = InProgress
 		o.FinishedAt = time.Time{}

@@ -73,7 +73,8 @@ func ExitCode(err error) int {
 // statusCode returns the exit code for an answer that is an error.
 func statusCode(status int) int {
 	switch {
-	case status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+	// An error without a status is that of a request that got no answer.
+	case status == 0, status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
 		return ExitUnavailable
 	case status >= 400 && status < 500:
 		return ExitRefused

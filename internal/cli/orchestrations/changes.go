@@ -1,6 +1,7 @@
 package orchestrations
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
@@ -19,6 +20,10 @@ func (c *call) cancel() error {
 		o, err := console.Call(c.console, func() (orchestration.StatusResponse, error) { return api.GetOrchestration(c.id) })
 		if err != nil {
 			return err
+		}
+		if slices.Contains([]string{orchestration.Succeeded, orchestration.Failed, orchestration.Canceled}, o.State) {
+			c.console.Printf("%s has ended already (%s); there is nothing to cancel.\n", progress.Title(o), display.Text(o.State))
+			return nil
 		}
 		c.console.Printf("%s is %s: %s\nWhat is in progress runs to its end, nothing more is started.\n",
 			progress.Title(o), display.Text(o.State), display.Text(o.Description))

@@ -34,7 +34,7 @@ func (c *call) listOperations() error {
 	table := display.NewTable(c.console,
 		display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"}, display.Column{Title: "PLAN", Drop: 3},
 		display.Column{Title: "WINDOW", Drop: 2}, display.Column{Title: "DESCRIPTION", Shrink: 16},
-		display.Column{Title: "STARTED", Drop: 4}, display.Column{Title: "TOOK", Right: true, Drop: 1}, display.Column{Title: "OPERATION ID", Drop: 5})
+		display.Column{Title: "STARTED", Drop: 4}, display.Column{Title: "TOOK", Right: true, Drop: 1}, display.Column{Title: "OPERATION ID"})
 	clock := c.clock()
 	for _, op := range list.Data {
 		table.Row(op.ShootName, op.State, op.ServicePlanName, clock.Window(op.MaintenanceWindowBegin, op.MaintenanceWindowEnd), describe(op, clock),
@@ -56,7 +56,8 @@ func describe(op orchestration.OperationResponse, clock display.Clock) string {
 	if op.WaitUntil != nil && display.IsSet(*op.WaitUntil) {
 		text += ", until " + clock.Both(*op.WaitUntil)
 	}
-	if op.Description != "" {
+	// For the other reasons the server's description says the same once more.
+	if op.WaitReason == orchestration.WaitBackendUnavailable && op.Description != "" {
 		text += "; " + op.Description
 	}
 	return text

@@ -114,14 +114,10 @@ func readPolicy(c *console.Console, path string) (*policy.Policy, error) {
 	if err != nil {
 		return nil, console.Usagef("read the policy: %w", err)
 	}
-	p, err := policy.Parse(raw)
-	if err != nil {
-		return nil, &console.ExitError{Code: console.ExitFailed, Err: err}
-	}
-	return p, nil
+	return policy.Parse(raw)
 }
 
-// warning is a warning in JSON.
+// warning is a warning or an error in JSON.
 type warning struct {
 	Where   string `json:"where"`
 	Message string `json:"message"`
@@ -146,6 +142,9 @@ The exit code is 1 when there is an error or a warning.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.settle(c)
 			p, err := readPolicy(c, args[0])
+			if err != nil && output == console.JSON && console.ExitCode(err) != console.ExitUsage {
+				return printWarnings(c, output, []policy.Warning{{Where: args[0], Message: err.Error()}})
+			}
 			if err != nil {
 				return err
 			}

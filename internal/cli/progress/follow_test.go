@@ -125,8 +125,10 @@ func watch(ctx context.Context, u *upgrade, out *bytes.Buffer, screen console.Sc
 func plainLines(out string) []string {
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	for i, l := range lines {
-		if len(l) > 10 && l[2] == ':' {
-			lines[i] = l[10:]
+		if at, text, ok := strings.Cut(l, "  "); ok {
+			if _, err := time.Parse(time.RFC3339, at); err == nil {
+				lines[i] = text
+			}
 		}
 	}
 	return lines

@@ -63,7 +63,7 @@ func (l *lines) progress(p *picture) {
 	text := p.status.State
 	if total := p.total(); total > 0 {
 		text = fmt.Sprintf("%s, %d%% of %s done: %s", p.status.State, p.done()*100/total, display.Number(total), strings.Join(parts, ", "))
-	} else if p.status.StartsAt != nil && p.status.StartsAt.After(p.now) {
+	} else if !p.ended() && p.status.StartsAt != nil && p.status.StartsAt.After(p.now) {
 		text += ", starts " + display.Clock{Now: p.now}.Both(*p.status.StartsAt)
 	}
 	for _, w := range p.waiting {
@@ -75,5 +75,5 @@ func (l *lines) progress(p *picture) {
 }
 
 func (l *lines) write(now time.Time, text string) {
-	_, _ = fmt.Fprintf(l.out, "%s  %s\n", now.Local().Format(time.TimeOnly), text)
+	_, _ = fmt.Fprintf(l.out, "%s  %s\n", now.UTC().Format(time.RFC3339), text)
 }

@@ -34,6 +34,9 @@ func Wait(ctx context.Context, c *console.Console, id string, format console.For
 			tellFailures(ctx, c, status)
 		}
 	}
+	if status.State == orchestration.Succeeded && len(status.OperationStats) == 0 {
+		c.Notef("warning: the targets selected no runtime, so nothing was upgraded; see %s", c.Command("orchestrations", id, "leftout"))
+	}
 	return Outcome(status)
 }
 

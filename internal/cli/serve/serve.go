@@ -30,7 +30,7 @@ Without authentication the server listens on a loopback address only.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&file, "config", "", "YAML file with settings [$SWELL_CONFIG]")
-	flags.BoolVar(&dump, "print-config", false, "print the settings in force, secrets blanked, and end")
+	flags.BoolVar(&dump, "print-config", false, "print all settings as they are in force, secrets blanked, and end")
 	for _, key := range config.Keys() {
 		flags.Var(&text{kind: key.Type, value: key.Default}, key.Flag, fmt.Sprintf("%s [$%s]", key.Usage, key.Env))
 		if key.Type == "bool" {
@@ -48,11 +48,17 @@ Without authentication the server listens on a loopback address only.`,
 			}
 		})
 		settings, err := config.Load(config.Sources{File: file, Environ: c.Environ, Flags: given})
+		if dump {
+			// Also settings that cannot be used are shown: that is when they are looked at.
+			if err := settings.Dump(c.Out); err != nil {
+				return err
+			}
+		}
 		if err != nil {
 			return &console.ExitError{Code: console.ExitUsage, Err: fmt.Errorf("the settings cannot be used:\n%w", err)}
 		}
 		if dump {
-			return settings.Dump(c.Out)
+			return nil
 		}
 		err = app.Run(cmd.Context(), settings, c.Err)
 		if errors.Is(err, app.ErrStopped) {

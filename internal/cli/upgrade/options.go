@@ -52,9 +52,9 @@ func (o *options) addTo(flags *pflag.FlagSet) {
 }
 
 // parameters turns the flags into a request. All that is wrong with them is told together.
-func (o *options) parameters(kind orchestration.Type) (orchestration.Parameters, error) {
+func (o *options) parameters(kind orchestration.Type, now time.Time) (orchestration.Parameters, error) {
 	targets, targetsErr := selector.Spec(o.include, o.exclude)
-	schedule, scheduleErr := parseSchedule(o.schedule)
+	schedule, scheduleErr := parseSchedule(o.schedule, now)
 	var workersErr error
 	if o.workers < 1 {
 		workersErr = fmt.Errorf("--%s %d: at least 1 is needed", workersFlag, o.workers)
@@ -79,8 +79,9 @@ func (o *options) parameters(kind orchestration.Type) (orchestration.Parameters,
 	return p, nil
 }
 
-// parseSchedule returns the schedule of a request: a word, or a time exactly as it was written.
-func parseSchedule(text string) (orchestration.ScheduleType, error) {
+// parseSchedule returns the schedule of a request: a word, or a time exactly as it was written. A time that has passed is refused: the server would
+// start at once, which is hardly what somebody means who names a time.
+func parseSchedule(text string, now time.Time) (orchestration.ScheduleType, error) {
 	switch strings.ToLower(text) {
 	case "", "now", string(orchestration.Immediate):
 		return orchestration.Immediate, nil
@@ -88,12 +89,15 @@ func parseSchedule(text string) (orchestration.ScheduleType, error) {
 		return "", fmt.Errorf("--%s %s: use the flag --%s to stay inside the maintenance windows; --%s says when the upgrade as a whole may start",
 			scheduleFlag, text, windowFlag, scheduleFlag)
 	}
-	if at, err := time.Parse(time.DateOnly, text); err == nil {
-		return orchestration.ScheduleType(at.Format(time.RFC3339)), nil
-	}
-	var at time.Time
-	if err := at.UnmarshalText([]byte(text)); err != nil {
+	schedule := orchestration.ScheduleType(text)
+	at, err := time.Parse(time.DateOnly, text)
+	if err == nil {
+		schedule = orchestration.ScheduleType(at.Format(time.RFC3339))
+	} else if err := at.UnmarshalText([]byte(text)); err != nil {
 		return "", fmt.Errorf("--%s %q: is neither immediate, now, a time as 2030-01-02T22:00:00+01:00 nor a date as 2030-01-02", scheduleFlag, text)
 	}
-	return orchestration.ScheduleType(text), nil
+	if at.Before(now) {
+		return "", fmt.Errorf("--%s %q: this time has passed; leave the flag out to start at once", scheduleFlag, text)
+	}
+	return schedule, nil
 }

@@ -86,7 +86,7 @@ Without a version the server chooses the one that it is configured with.` + rest
 
 // run starts the upgrade.
 func (o *options) run(ctx context.Context, c *console.Console, kind orchestration.Type) error {
-	parameters, err := o.parameters(kind)
+	parameters, err := o.parameters(kind, c.Clock())
 	if err != nil {
 		return err
 	}
