@@ -35,6 +35,8 @@ type App struct {
 	life     lifecycle
 	addr     net.Addr
 	failed   chan error
+	// checks are what the executors add to readiness.
+	checks []httpapi.Check
 }
 
 // ErrStopped is returned by Run when the server ended because its context did.
@@ -234,7 +236,7 @@ func (a *App) newEngine(ctx context.Context, st *store.Store, jobs *riverjobs.Jo
 
 func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store, eng *engine.Engine, garden gardenerParts, access access) error {
 	checks := append([]httpapi.Check{{Name: "store", Run: st.Ping}}, garden.checks()...)
-	checks = append(checks, access.checks...)
+	checks = append(append(checks, a.checks...), access.checks...)
 	proxies, err := a.config.API.Proxies()
 	if err != nil {
 		return fmt.Errorf("api.trusted-proxies: %w", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/swell-fleet/swell/internal/executor/kyma"
 	"github.com/swell-fleet/swell/internal/executor/provisioner"
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/httpapi"
 	"github.com/swell-fleet/swell/internal/policy"
 	"github.com/swell-fleet/swell/orchestration"
 )
@@ -74,11 +75,17 @@ func (a *App) kymaExecutor(ctx context.Context) (*kyma.Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := kyma.New(kyma.Options{Client: client, Namespace: a.config.Kyma.Namespace, AllowedChannels: a.config.Kyma.Channels, Informer: informer})
+	e, err := kyma.New(kyma.Options{Client: client, Namespace: a.config.Kyma.Namespace, AllowedChannels: a.config.Kyma.Channels, Informer: informer, Patience: a.config.Kyma.Patience})
 	if err != nil {
 		return nil, err
 	}
 	a.life.push("cache of kymas", background(ctx, informer.RunWithContext))
+	a.checks = append(a.checks, httpapi.Check{Name: "kymas", Optional: true, Run: func(context.Context) error {
+		if !informer.HasSynced() {
+			return fleet.Unavailable(fmt.Sprintf("the Kymas in %s have not been read yet", a.config.Kyma.Namespace), nil)
+		}
+		return nil
+	}})
 	return e, nil
 }
 

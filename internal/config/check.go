@@ -72,6 +72,7 @@ func (c *Config) check(skip func(key string) bool) []error {
 			bad("provisioner.url", "%q is not the address of a GraphQL endpoint, and an executor needs the Provisioner", c.Provisioner.URL)
 		}
 	}
+	positive("kyma.patience", c.Kyma.Patience)
 	if c.Executor.UpgradeKyma == ExecutorKyma && c.Kyma.Namespace == "" {
 		bad("kyma.namespace", "it is empty")
 	}

@@ -87,10 +87,11 @@ type Provisioner struct {
 
 // Kyma holds what upgrades of Kyma need.
 type Kyma struct {
-	Kubeconfig     string   `key:"kubeconfig" usage:"kubeconfig file of the cluster that holds the Kyma resources; empty uses the cluster that the server runs in"`
-	Namespace      string   `key:"namespace" default:"kcp-system" usage:"namespace of the Kyma resources"`
-	QPS            float64  `key:"qps" default:"50" usage:"requests per second that this replica sends to that cluster on average"`
-	Burst          int      `key:"burst" default:"100" usage:"requests that may be sent to that cluster at once above the average"`
-	Channels       []string `key:"channels" default:"regular,fast,experimental" usage:"channels that an upgrade of Kyma by Lifecycle Manager may ask for"`
-	DefaultVersion string   `key:"default-version" usage:"version that an upgrade of Kyma without a version takes; empty refuses it"`
+	Kubeconfig     string        `key:"kubeconfig" usage:"kubeconfig file of the cluster that holds the Kyma resources; empty uses the cluster that the server runs in"`
+	Namespace      string        `key:"namespace" default:"kcp-system" usage:"namespace of the Kyma resources"`
+	QPS            float64       `key:"qps" default:"50" usage:"requests per second that this replica sends to that cluster on average"`
+	Burst          int           `key:"burst" default:"100" usage:"requests that may be sent to that cluster at once above the average"`
+	Patience       time.Duration `key:"patience" default:"15m" usage:"how long a Kyma may be in trouble without a break before its upgrade counts as failed; Lifecycle Manager tries again by itself meanwhile"`
+	Channels       []string      `key:"channels" default:"regular,fast,experimental" usage:"channels that an upgrade of Kyma by Lifecycle Manager may ask for"`
+	DefaultVersion string        `key:"default-version" usage:"version that an upgrade of Kyma without a version takes; empty refuses it"`
 }
