@@ -17,7 +17,7 @@ func InMemory(t testing.TB) string {
 	if _, measured := t.(*testing.B); measured {
 		return t.TempDir()
 	}
-	dir, err := os.MkdirTemp(memory, "swell-test-")
+	dir, err := os.MkdirTemp(memory, "swell-test-") //nolint:usetesting // the folder of the test is on the disk
 	if err != nil {
 		return t.TempDir()
 	}
