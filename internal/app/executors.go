@@ -75,7 +75,7 @@ func (a *App) kymaExecutor(ctx context.Context) (*kyma.Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := kyma.New(kyma.Options{Client: client, Namespace: a.config.Kyma.Namespace, AllowedChannels: a.config.Kyma.Channels, Informer: informer, Patience: a.config.Kyma.Patience})
+	e, err := kyma.New(kyma.Options{Client: client, Namespace: a.config.Kyma.Namespace, AllowedChannels: a.config.Kyma.Channels, Informer: informer, Guarded: true, Patience: a.config.Kyma.Patience})
 	if err != nil {
 		return nil, err
 	}

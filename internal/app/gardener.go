@@ -69,5 +69,5 @@ func gardenerConfig(c config.Gardener) (*rest.Config, error) {
 }
 
 func (g gardenerParts) executor(c config.Gardener) (*gardener.Executor, error) {
-	return gardener.New(gardener.Options{Client: g.client.CoreV1beta1(), Namespace: c.Namespace, Informer: g.shoots.Informer(), Following: g.shoots.Following})
+	return gardener.New(gardener.Options{Client: g.client.CoreV1beta1(), Namespace: c.Namespace, Informer: g.shoots.Informer(), Following: g.shoots.Following, Guarded: true})
 }

@@ -2,11 +2,14 @@ package app
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/swell-fleet/swell/internal/fleet"
 )
 
 // requestTimeout bounds every single request to a cluster. Watches are renewed by the server before it.
@@ -22,7 +25,30 @@ func loadKubeconfig(key, path, context string) (*rest.Config, error) {
 	// Warnings are advice to whoever edits resources by hand, such as to rotate credentials.
 	rc.WarningHandlerWithContext = rest.NoWarnings{}
 	rc.Timeout = requestTimeout
+	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return guarded{next} })
 	return rc, nil
+}
+
+// guarded asks the guard of a write just before it leaves, after all that the client holds requests back for, and lets no client repeat a write by itself: the
+// answer to a write that was put off goes to the engine, which looks anew before it sends anything.
+type guarded struct{ next http.RoundTripper }
+
+// RoundTrip sends one request.
+func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet {
+		return g.next.RoundTrip(r)
+	}
+	if err := fleet.AskGuard(r.Context()); err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		return nil, err
+	}
+	answer, err := g.next.RoundTrip(r)
+	if answer != nil {
+		answer.Header.Del("Retry-After")
+	}
+	return answer, err
 }
 
 func readKubeconfig(path, context string) (*rest.Config, error) {

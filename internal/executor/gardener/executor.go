@@ -29,6 +29,9 @@ type Options struct {
 	Following func() bool
 	// ProfileMaxAge is how long a CloudProfile is used before it is read again; zero means 30 s.
 	ProfileMaxAge time.Duration
+	// Guarded says that the transport of Client asks the guard which the context of a write carries (fleet.AskGuard), just before the request leaves. Then Start does
+	// not ask by itself: a client may hold a request back for its rate limit long after that.
+	Guarded bool
 	// AskEvery is how long checks of one operation read from the informer's cache before Gardener itself is asked again; zero means 2 minutes.
 	AskEvery time.Duration
 }
@@ -41,6 +44,7 @@ type Executor struct {
 	following func() bool
 	profiles  *profiles
 	askEvery  time.Duration
+	guarded   bool
 }
 
 var (
@@ -73,6 +77,7 @@ func New(o Options) (*Executor, error) {
 		following: o.Following,
 		profiles:  &profiles{client: o.Client, namespace: o.Namespace, maxAge: o.ProfileMaxAge},
 		askEvery:  o.AskEvery,
+		guarded:   o.Guarded,
 	}, nil
 }
 
@@ -166,14 +171,20 @@ func (e *Executor) Start(ctx context.Context, t fleet.Task, guard fleet.Guard) (
 	if err != nil {
 		return afterRead(t, err)
 	}
-	if err := guard(ctx); err != nil {
-		return fleet.Result{}, err
+	if !e.guarded {
+		if err := guard(ctx); err != nil {
+			return fleet.Result{}, err
+		}
 	}
 	opts := metav1.PatchOptions{FieldManager: "swell"}
 	if t.DryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	written, err := e.client.Shoots(e.namespace).Patch(ctx, shoot.Name, types.MergePatchType, body, opts)
+	sending, refused := fleet.WithGuard(ctx, guard)
+	written, err := e.client.Shoots(e.namespace).Patch(sending, shoot.Name, types.MergePatchType, body, opts)
+	if refusal := refused(); refusal != nil {
+		return fleet.Result{}, refusal
+	}
 	if err != nil {
 		return afterWrite(t, err)
 	}

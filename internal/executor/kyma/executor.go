@@ -43,6 +43,9 @@ type Options struct {
 	// Informer is a running informer of the Kymas in Namespace, made by NewInformer. Checks read from it and changes that it sees wake operations. Nil
 	// makes every check ask the control plane and wakes nothing.
 	Informer cache.SharedIndexInformer
+	// Guarded says that the transport of Client asks the guard which the context of a write carries (fleet.AskGuard), just before the request leaves. Then Start does
+	// not ask by itself.
+	Guarded bool
 	// Patience is how long a Kyma may be in trouble without a break (Error, Warning, Unmanaged, or Ready on another channel) before the operation
 	// fails: Lifecycle Manager tries again by itself and often recovers. Zero means DefaultPatience; a negative value fails at once.
 	Patience time.Duration
@@ -55,6 +58,7 @@ type Executor struct {
 	channels  []string
 	informer  cache.SharedIndexInformer
 	patience  time.Duration
+	guarded   bool
 }
 
 var (
@@ -92,7 +96,7 @@ func New(o Options) (*Executor, error) {
 	}
 	return &Executor{
 		client: o.Client.Resource(Resource).Namespace(o.Namespace), namespace: o.Namespace,
-		channels: slices.Clone(o.AllowedChannels), informer: o.Informer, patience: o.Patience,
+		channels: slices.Clone(o.AllowedChannels), informer: o.Informer, patience: o.Patience, guarded: o.Guarded,
 	}, nil
 }
 
@@ -180,14 +184,20 @@ func (e *Executor) Start(ctx context.Context, t fleet.Task, guard fleet.Guard) (
 	if err != nil {
 		return fleet.Result{}, fmt.Errorf("describe the change of the Kyma: %w", err)
 	}
-	if err := guard(ctx); err != nil {
-		return fleet.Result{}, err
+	if !e.guarded {
+		if err := guard(ctx); err != nil {
+			return fleet.Result{}, err
+		}
 	}
 	options := metav1.PatchOptions{FieldManager: fieldManager}
 	if t.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	answer, err := e.client.Patch(ctx, k.Name, types.MergePatchType, body, options)
+	sending, refused := fleet.WithGuard(ctx, guard)
+	answer, err := e.client.Patch(sending, k.Name, types.MergePatchType, body, options)
+	if refusal := refused(); refusal != nil {
+		return fleet.Result{}, refusal
+	}
 	if err != nil {
 		return afterWrite(err)
 	}
