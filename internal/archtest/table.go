@@ -110,7 +110,7 @@ var table = rules{
 		{"github.com/mattn/go-isatty", []pattern{"internal/cli/..."}},
 		{"golang.org/x/term", []pattern{"internal/cli/..."}},
 		{"github.com/knadh/koanf", []pattern{"internal/config"}},
-		{"sigs.k8s.io/yaml", []pattern{"internal/policy"}},
+		{"go.yaml.in/yaml/v3", []pattern{"internal/policy"}},
 		{"github.com/gofrs/flock", []pattern{"internal/store/..."}},
 
 		{"github.com/gardener/gardener", gardenerUsers},

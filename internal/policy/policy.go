@@ -5,14 +5,16 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/swell-fleet/swell/internal/window"
 )
@@ -75,29 +77,38 @@ type pattern struct {
 
 // document is the form of a policy file.
 type document struct {
-	Rules   []documentRule  `json:"rules"`
-	Default *documentWindow `json:"default"`
-	NotOn   texts           `json:"notOn"`
+	Rules   []documentRule  `yaml:"rules"`
+	Default *documentWindow `yaml:"default"`
+	NotOn   texts           `yaml:"notOn"`
 }
 
 type documentRule struct {
-	Name  string                `json:"name"`
-	Match map[string]stringOnly `json:"match"`
-	documentWindow
+	Name           string                `yaml:"name"`
+	Match          map[string]stringOnly `yaml:"match"`
+	documentWindow `yaml:",inline"`
 }
 
 type documentWindow struct {
-	Days      []stringOnly `json:"days"`
-	TimeBegin stringOnly   `json:"timeBegin"`
-	TimeEnd   stringOnly   `json:"timeEnd"`
-	NotOn     texts        `json:"notOn"`
+	Days      []stringOnly `yaml:"days"`
+	TimeBegin stringOnly   `yaml:"timeBegin"`
+	TimeEnd   stringOnly   `yaml:"timeEnd"`
+	NotOn     texts        `yaml:"notOn"`
 }
 
 // Parse reads a policy in YAML or JSON. The error joins all problems, each with the entry and the value that it is about.
 func Parse(raw []byte) (*Policy, error) {
 	var doc document
-	if err := yaml.UnmarshalStrict(raw, &doc); err != nil {
+	d := yaml.NewDecoder(bytes.NewReader(raw))
+	d.KnownFields(true)
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the maintenance policy: %w", err)
+	}
+	if doc.Rules == nil && doc.Default == nil && doc.NotOn == nil {
+		// An empty file is one that was cut off, and not the wish to have no policy.
+		return nil, errors.New("read the maintenance policy: it is empty")
+	}
+	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, errors.New("read the maintenance policy: something follows after its end; a policy is one document")
 	}
 	p := &Policy{}
 	var problems []error

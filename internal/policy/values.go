@@ -1,45 +1,44 @@
 package policy
 
 import (
-	"encoding/json"
 	"fmt"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// stringOnly is a text. A number is refused: YAML reads 010000 as one, and the zero in front would be lost.
+// stringOnly is a text. A number is refused: YAML reads 010000 as one, and whoever writes it without quotes means something else.
 type stringOnly string
 
-// UnmarshalJSON reads a text.
-func (s *stringOnly) UnmarshalJSON(raw []byte) error {
-	var text string
-	if len(raw) == 0 || raw[0] != '"' {
-		return fmt.Errorf("%s is not a text; put it in quotes", raw)
+// UnmarshalYAML reads a text.
+func (s *stringOnly) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
 	}
-	if err := json.Unmarshal(raw, &text); err != nil {
-		return err
+	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!str" {
+		return fmt.Errorf("line %d: %q is not a text; put it in quotes", node.Line, node.Value)
 	}
-	*s = stringOnly(text)
+	*s = stringOnly(node.Value)
 	return nil
 }
 
 // texts is one text or a list of them.
 type texts []string
 
-// UnmarshalJSON reads one text or a list.
-func (t *texts) UnmarshalJSON(raw []byte) error {
-	if len(raw) > 0 && raw[0] == '[' {
-		var list []stringOnly
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return err
-		}
-		for _, text := range list {
-			*t = append(*t, string(text))
-		}
-		return nil
+// UnmarshalYAML reads one text or a list. Dates need no quotes.
+func (t *texts) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
 	}
-	var one stringOnly
-	if err := json.Unmarshal(raw, &one); err != nil {
-		return err
+	entries := []*yaml.Node{node}
+	if node.Kind == yaml.SequenceNode {
+		entries = node.Content
 	}
-	*t = texts{string(one)}
+	*t = texts{}
+	for _, entry := range entries {
+		if tag := entry.ShortTag(); entry.Kind != yaml.ScalarNode || (tag != "!!str" && tag != "!!timestamp") {
+			return fmt.Errorf("line %d: %q is not a text; put it in quotes", entry.Line, entry.Value)
+		}
+		*t = append(*t, entry.Value)
+	}
 	return nil
 }
