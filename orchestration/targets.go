@@ -15,6 +15,9 @@ const maxTargetProblems = 10
 // of repetitions like "x{1000}".
 const maxPatternSize = 500_000
 
+// maxPatternLength is how many bytes a pattern may have. Lists of some dozens of IDs fit; what is longer belongs into several entries.
+const maxPatternLength = 4096
+
 // maxQuotedValue is how many bytes of a refused value an error repeats.
 const maxQuotedValue = 200
 
@@ -67,7 +70,7 @@ func (e *TargetsError) Error() string {
 // names every faulty entry.
 //
 // Faults are: no include entry; an entry of either list without any field; a Target other than "all"; a field that consists of white
-// space; a pattern that is not a valid RE2 expression; patterns that are too large together. None of them is read as "all" or passed over, so that a typing mistake never
+// space; a pattern that is not a valid RE2 expression or has more than 4,096 bytes; patterns that are too large together. None of them is read as "all" or passed over, so that a typing mistake never
 // makes a selection wider or narrower than it was meant.
 func (t TargetSpec) Validate() error {
 	_, err := compileTargets(t)
@@ -100,6 +103,9 @@ type targetChecker struct {
 func (c *targetChecker) compile(expression string) string {
 	known, ok := c.patterns[expression]
 	if !ok {
+		if len(expression) > maxPatternLength {
+			return fmt.Sprintf("is longer than %d bytes", maxPatternLength)
+		}
 		if c.size > maxPatternSize {
 			return "is one pattern too many: the patterns before it are too large together"
 		}

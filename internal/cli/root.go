@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/swell-fleet/swell/internal/app"
 	"github.com/swell-fleet/swell/internal/cli/console"
@@ -36,7 +37,10 @@ See also: swell help exit-codes, swell help output, swell help environment, swel
 		Version:       app.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := noEmptyValues(cmd); err != nil {
+				return err
+			}
 			return settle(c, tokenFile)
 		},
 	}
@@ -53,6 +57,21 @@ See also: swell help exit-codes, swell help output, swell help environment, swel
 	root.AddCommand(topics()...)
 	fitHelp(root, c)
 	return root
+}
+
+// noEmptyValues refuses flags that were given an empty value: mostly a variable of a script that is not set, where leaving the value out would mean
+// something else than its author does, such as "at once" or "the newest version". The settings of the server may be empty.
+func noEmptyValues(cmd *cobra.Command) error {
+	var problems []error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && cmd.Name() != "serve" {
+			problems = append(problems, fmt.Errorf("--%s: the value is empty; leave the flag out, or give it a value", f.Name))
+		}
+	})
+	if len(problems) == 0 {
+		return nil
+	}
+	return &console.ExitError{Code: console.ExitUsage, Err: errors.Join(problems...)}
 }
 
 // settle reads the global flags and variables.

@@ -5,11 +5,16 @@ import (
 	"io"
 	"math"
 	"net/url"
+	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
+
+// basePath is what may stand in front of the routes, besides nothing. "." and ".." are refused beside it.
+var basePath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
 
 // check returns every problem of the values, each with the name of its key, except those of keys that are to be skipped.
 func (c *Config) check(skip func(key string) bool) []error {
@@ -37,8 +42,8 @@ func (c *Config) check(skip func(key string) bool) []error {
 	}
 
 	c.checkAccess(bad)
-	if c.BasePath != "" && (!strings.HasPrefix(c.BasePath, "/") || strings.HasSuffix(c.BasePath, "/") || strings.ContainsAny(c.BasePath, "?#{} ")) {
-		bad("base-path", "%q does not begin with a slash, ends with one, or holds characters that no path has", c.BasePath)
+	if !basePath.MatchString(c.BasePath) || c.BasePath != "" && path.Clean(c.BasePath) != c.BasePath {
+		bad("base-path", "%q does not have the form /name or /name/name", c.BasePath)
 	}
 	if c.DatabaseURL != "" {
 		if u, err := url.Parse(c.DatabaseURL); err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {

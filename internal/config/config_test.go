@@ -70,7 +70,7 @@ func TestValuesAreChecked(t *testing.T) {
 	t.Parallel()
 	for flag, value := range map[string]string{
 		"listen":                      "0.0.0.0:8080",
-		"base-path":                   "api/",
+		"base-path":                   "/a/../b",
 		"log-level":                   "loud",
 		"log-format":                  "xml",
 		"api-page-size":               "0",

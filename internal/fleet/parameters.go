@@ -214,8 +214,8 @@ func readSchedule(s orchestration.ScheduleType) (orchestration.ScheduleType, tim
 	case orchestration.MaintenanceWindow:
 		return orchestration.MaintenanceWindow, time.Time{}, nil
 	}
-	var at time.Time
-	if err := at.UnmarshalText([]byte(s)); err != nil {
+	at, ok := ParseTime(string(s))
+	if !ok {
 		return "", time.Time{}, Invalidf("strategy.schedule", `%q is neither "immediate", "now", "maintenanceWindow" nor a time as 2030-01-02T22:00:00Z`, cut(string(s)))
 	}
 	if !isSet(at) {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"path"
 	"regexp"
 	"time"
 
@@ -117,7 +118,7 @@ func (o *Options) complete() error {
 	required("Authenticator", o.Authenticator == nil)
 	required("Logger", o.Logger == nil)
 	required("Clock", o.Clock == nil)
-	if !basePath.MatchString(o.BasePath) {
+	if !basePath.MatchString(o.BasePath) || o.BasePath != "" && path.Clean(o.BasePath) != o.BasePath {
 		problems = append(problems, fmt.Errorf("BasePath %q is not empty and not of the form /name", o.BasePath))
 	}
 	setDefault(&o.PageSize, DefaultPageSize)

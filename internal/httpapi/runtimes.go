@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/httpapi/strictjson"
@@ -103,6 +104,36 @@ func (a *api) importRuntimes(c *call) (answer, error) {
 	return answer{body: orchestration.ImportResponse{Imported: result.Imported, Updated: result.Updated, Unchanged: result.Unchanged}}, nil
 }
 
+// settleTimes puts the times of a document in UTC, as the API tells all of them, and drops those in the year 1, which clients send for times that are not set: a
+// runtime that was never to expire has not expired.
+func settleTimes(status *runtime.RuntimeStatus) {
+	for _, at := range []**time.Time{&status.ExpiredAt, &status.DeletedAt} {
+		if *at != nil && (*at).Year() <= 1 {
+			*at = nil
+		}
+		if *at != nil {
+			**at = (*at).UTC()
+		}
+	}
+	status.CreatedAt, status.ModifiedAt = status.CreatedAt.UTC(), status.ModifiedAt.UTC()
+	for _, op := range []*runtime.Operation{status.Provisioning, status.Deprovisioning} {
+		if op != nil {
+			op.CreatedAt, op.UpdatedAt = op.CreatedAt.UTC(), op.UpdatedAt.UTC()
+		}
+	}
+	for _, list := range []*runtime.OperationsData{
+		status.UpgradingKyma, status.UpgradingCluster, status.Update, status.Suspension, status.Unsuspension,
+	} {
+		if list == nil {
+			continue
+		}
+		for i := range list.Data {
+			op := &list.Data[i]
+			op.CreatedAt, op.UpdatedAt = op.CreatedAt.UTC(), op.UpdatedAt.UTC()
+		}
+	}
+}
+
 // checkImport refuses a document that does not say which runtimes it is about, and one that was cut short.
 func checkImport(page *runtime.RuntimesPage) error {
 	if page.Data == nil {
@@ -121,6 +152,7 @@ func checkImport(page *runtime.RuntimesPage) error {
 			return badRequest(field, fmt.Sprintf("%s is the instance ID of data[%d] too", quote(id), before))
 		}
 		places[id] = i
+		settleTimes(&page.Data[i].Status)
 		if word := page.Data[i].Status.State; word != "" {
 			if _, ok := fleet.ParseRuntimeState(string(word)); !ok {
 				return badRequest(fmt.Sprintf("data[%d].status.state", i), quote(string(word))+" is no state of a runtime")

@@ -190,3 +190,20 @@ func TestOperationDetailsCarryTheConfiguration(t *testing.T) {
 	problem(t, f.get("/orchestrations/o-2/operations/op-1"), http.StatusNotFound, "")
 	require.NotContains(t, r.text, "waitReason")
 }
+
+func TestTimesOfAnImportAreAnsweredInUTCAndZeroOnesAreNotSet(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	r := f.post("/runtimes/import", `{"data":[{"instanceID":"i-zone","runtimeID":"rt-zone","status":{"createdAt":"2025-03-01T10:00:00+05:30","expiredAt":"0001-01-01T00:00:00Z",
+		"provisioning":{"state":"succeeded","createdAt":"2025-03-01T10:00:00+05:30","updatedAt":"2025-03-01T11:00:00+05:30"}}}]}`)
+	require.Equal(t, http.StatusOK, r.status, r.text)
+	got := f.get("/runtimes?instance_id=i-zone")
+	require.Contains(t, got.text, `"createdAt":"2025-03-01T04:30:00Z"`)
+	require.Contains(t, got.text, `"updatedAt":"2025-03-01T05:30:00Z"`)
+	require.NotContains(t, got.text, "expiredAt")
+	require.NotContains(t, got.text, "+05:30")
+	require.Contains(t, f.get("/runtimes?expired=true&instance_id=i-zone").text, `"totalCount":0`)
+	r = f.post("/runtimes/import", `{"data":[{"instanceID":"i-x","status":{"createdAt":"0000-01-01T00:00:00+23:00"}}]}`)
+	require.Equal(t, http.StatusBadRequest, r.status, r.text)
+	require.Contains(t, r.text, "data[0].status.createdAt")
+}

@@ -118,7 +118,8 @@ func choose(want change, shoot *gardencorev1beta1.Shoot, profile *gardencorev1be
 	if err != nil {
 		return change{}, fmt.Sprintf("the Shoot has the version %q, which cannot be compared", oneLine(shoot.Spec.Kubernetes.Version))
 	}
-	if want.Version == "" {
+	// Whoever asks for a machine image and names no version wants the machines changed and not the version.
+	if want.Version == "" && want.MachineImage.isZero() {
 		want.Version = newestPatch(current, profile, now)
 	}
 	if want.Version == "" {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/swell-fleet/swell/internal/fleet"
 )
 
 // Unmarshaler is implemented by types that read their own value. It is not called for null.
@@ -115,9 +117,6 @@ func decodeSlice(v Value, target reflect.Value) error {
 	return nil
 }
 
-// maxYear is the last year, in UTC, that a time may have so that it can be written as JSON again, whatever its offset.
-const maxYear = 9999
-
 func decodeTime(v Value, target reflect.Value) error {
 	if v.Kind != String {
 		return mismatch(v, "a time as 2030-01-02T22:00:00Z")
@@ -125,12 +124,9 @@ func decodeTime(v Value, target reflect.Value) error {
 	if v.Text == "" {
 		return nil
 	}
-	var at time.Time
-	if err := at.UnmarshalText([]byte(v.Text)); err != nil {
+	at, ok := fleet.ParseTime(v.Text)
+	if !ok {
 		return v.Errorf("%s is not a time as 2030-01-02T22:00:00Z", quote(v.Text))
-	}
-	if at.UTC().Year() > maxYear {
-		return v.Errorf("%s is after the year %d", quote(v.Text), maxYear)
 	}
 	target.Set(reflect.ValueOf(at))
 	return nil
