@@ -130,9 +130,13 @@ func (e *Engine) enqueueAdvance(ctx context.Context, tx fleet.Tx, orchestrationI
 // RetryOrchestration makes new operations for those that failed or were canceled, and answers once they are committed.
 func (e *Engine) RetryOrchestration(ctx context.Context, actor fleet.Actor, req fleet.RetryRequest) (fleet.RetryResult, error) {
 	var result fleet.RetryResult
-	err := e.store.Update(ctx, func(ctx context.Context, tx fleet.Tx) error {
+	repeat := func(ctx context.Context, tx fleet.Tx) error {
 		o, err := tx.LockOrchestration(ctx, req.OrchestrationID)
 		if err != nil {
+			return err
+		}
+		var known bool
+		if result, known, err = knownRetry(ctx, tx, actor, req); err != nil || known {
 			return err
 		}
 		if o.Unreadable != "" {
@@ -143,16 +147,40 @@ func (e *Engine) RetryOrchestration(ctx context.Context, actor fleet.Actor, req 
 			return err
 		}
 		result = plan.Result
-		if len(plan.New) == 0 {
+		if len(plan.New) > 0 {
+			if err := e.storeRetry(ctx, tx, &o, from, actor, plan, askedToRetry(req, plan.Result.Message)); err != nil {
+				return err
+			}
+		}
+		if req.IdempotencyKey == "" {
 			return nil
 		}
-		return e.storeRetry(ctx, tx, &o, from, actor, plan, askedToRetry(req, plan.Result.Message))
-	})
+		return tx.KeepRetry(ctx, actor.User, req.IdempotencyKey, fleet.KeptRetry{BodyHash: req.Hash(), Result: result})
+	}
+	err := e.store.Update(ctx, repeat)
 	if err != nil {
 		return fleet.RetryResult{}, fmt.Errorf("retry orchestration: %w", err)
 	}
 	e.queue.Nudge()
 	return result, nil
+}
+
+// knownRetry returns the answer that the same request with the same idempotency key got before.
+func knownRetry(ctx context.Context, tx fleet.Tx, actor fleet.Actor, req fleet.RetryRequest) (fleet.RetryResult, bool, error) {
+	if req.IdempotencyKey == "" {
+		return fleet.RetryResult{}, false, nil
+	}
+	kept, err := tx.RetryByKey(ctx, actor.User, req.IdempotencyKey)
+	switch {
+	case errors.Is(err, fleet.ErrNotFound):
+		return fleet.RetryResult{}, false, nil
+	case err != nil:
+		return fleet.RetryResult{}, false, err
+	case kept.BodyHash != req.Hash():
+		return fleet.RetryResult{}, false, fleet.Conflictf("the idempotency key was used for another request")
+	default:
+		return kept.Result, true, nil
+	}
 }
 
 func (e *Engine) planRetry(ctx context.Context, tx fleet.Tx, o *fleet.Orchestration, req fleet.RetryRequest) (fleet.RetryPlan, fleet.State, error) {

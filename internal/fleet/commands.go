@@ -2,6 +2,9 @@ package fleet
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/swell-fleet/swell/orchestration"
@@ -37,6 +40,22 @@ type RetryRequest struct {
 	OperationIDs []string
 	// Immediate lets the new operations start without waiting for a window.
 	Immediate bool
+	// IdempotencyKey makes a repeated request give the answer of the first one; empty means none. The key belongs to the actor.
+	IdempotencyKey string
+}
+
+// Hash tells whether two requests ask for the same.
+func (r *RetryRequest) Hash() string {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%q %q %t", r.OrchestrationID, r.OperationIDs, r.Immediate)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// KeptRetry is the answer to a retry as it is kept under an idempotency key.
+type KeptRetry struct {
+	// BodyHash is the hash of the request.
+	BodyHash string
+	Result   RetryResult
 }
 
 // RetryResult says what a retry did.

@@ -62,6 +62,11 @@ type Tx interface {
 	// RetryCandidates returns operations of an orchestration that failed or were canceled and are not superseded, by position.
 	RetryCandidates(ctx context.Context, orchestrationID string) ([]Operation, error)
 
+	// RetryByKey returns what the retry of a user with this idempotency key was answered, or ErrNotFound.
+	RetryByKey(ctx context.Context, createdBy, key string) (KeptRetry, error)
+	// KeepRetry keeps the answer to a retry under the idempotency key that it came with.
+	KeepRetry(ctx context.Context, createdBy, key string, kept KeptRetry) error
+
 	// Claim takes operations that are in progress with the given attempt: it raises their fence, sets the lease, and returns the records as
 	// they are then. An operation that is in another state or attempt is not in the answer.
 	Claim(ctx context.Context, claims []Claim) ([]Operation, error)

@@ -51,8 +51,8 @@ func (a *api) retryOrchestration(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	// Nothing has to be remembered of the key: what was repeated once is found repeated the next time.
-	if _, err := idempotencyKey(c.r); err != nil {
+	key, err := idempotencyKey(c.r)
+	if err != nil {
 		return answer{}, err
 	}
 	body, err := a.readRetry(c)
@@ -60,7 +60,7 @@ func (a *api) retryOrchestration(c *call) (answer, error) {
 		return answer{}, err
 	}
 	result, err := a.Commands.RetryOrchestration(c.ctx(), c.actor(), fleet.RetryRequest{
-		OrchestrationID: id, OperationIDs: body.Operations, Immediate: bool(body.Immediate),
+		OrchestrationID: id, OperationIDs: body.Operations, Immediate: bool(body.Immediate), IdempotencyKey: key,
 	})
 	if err != nil {
 		return answer{}, fmt.Errorf("retry orchestration: %w", err)

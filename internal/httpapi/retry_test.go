@@ -122,3 +122,21 @@ func TestRetriesThatAreNotUnderstoodAreRefused(t *testing.T) {
 	f.addOrchestration(fleet.Orchestration{ID: "o-2", State: fleet.Canceling})
 	problem(t, f.post("/orchestrations/o-2/retry", ""), http.StatusConflict, "")
 }
+
+func TestARetryWithAKeyIsCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	f := failedFixture(t)
+	first := f.post("/orchestrations/o-1/retry", "operation-id=op-1", "Content-Type", form, "Idempotency-Key", "k-1")
+	require.Equal(t, http.StatusAccepted, first.status, first.text)
+	require.Equal(t, []string{"c-1"}, decode[orchestration.RetryResponse](t, first).RetryShoots)
+	again := f.post("/orchestrations/o-1/retry", "operation-id=op-1", "Content-Type", form, "Idempotency-Key", "k-1")
+	require.Equal(t, first.text, again.text)
+	asJSON := f.post("/orchestrations/o-1/retry", `{"operation-id":["op-1"]}`, "Idempotency-Key", "k-1")
+	require.Equal(t, first.text, asJSON.text, "the same request in another form")
+	other := f.post("/orchestrations/o-1/retry", "operation-id=op-1&immediate=true", "Content-Type", form, "Idempotency-Key", "k-1")
+	require.Equal(t, http.StatusConflict, other.status, other.text)
+	status := read[orchestration.StatusResponse](t, f.get("/orchestrations/o-1"))
+	require.Equal(t, map[string]int{"pending": 1, "failed": 1, "succeeded": 1}, status.OperationStats)
+	fresh := f.post("/orchestrations/o-1/retry", "operation-id=op-1", "Content-Type", form, "Idempotency-Key", "k-2")
+	require.Equal(t, []string{"op-1"}, decode[orchestration.RetryResponse](t, fresh).OldOperations, "another key is another request")
+}

@@ -40,6 +40,7 @@ func (t *Tx) DeleteFinishedBefore(ctx context.Context, before time.Time, limit i
 		"DELETE FROM events WHERE orchestration_id IN (?) AND orchestration_id <> ''",
 		"DELETE FROM operations WHERE orchestration_id IN (?)",
 		"DELETE FROM left_out WHERE orchestration_id IN (?)",
+		"DELETE FROM retries WHERE orchestration_id IN (?)",
 		"DELETE FROM orchestrations WHERE id IN (?)",
 	} {
 		if _, err := t.exec(ctx, "delete old orchestrations", query, bun.List(ids)); err != nil {

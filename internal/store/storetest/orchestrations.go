@@ -169,6 +169,41 @@ func testIdempotencyKeys(t *testing.T, open Open) {
 	require.Equal(t, "o-0", found.ID)
 }
 
+func testRetriesAreKept(t *testing.T, open Open) {
+	clock := newClock()
+	s := open(t, clock.Now)
+	o := newOrchestration("o-1")
+	o.State, o.FinishedAt = fleet.Failed, start
+	kept := fleet.KeptRetry{BodyHash: "h", Result: fleet.RetryResult{
+		OrchestrationID: "o-1", RetryShoots: []string{"c-1"}, OldOperations: []string{"op-1"}, InvalidOperations: []string{"ü"}, Message: "m",
+	}}
+	update(t, s, func(ctx context.Context, tx fleet.Tx) error {
+		require.NoError(t, tx.InsertOrchestration(ctx, &o))
+		return tx.KeepRetry(ctx, "u-1", "k", kept)
+	})
+	update(t, s, func(ctx context.Context, tx fleet.Tx) error {
+		found, err := tx.RetryByKey(ctx, "u-1", "k")
+		require.NoError(t, err)
+		require.Equal(t, kept, found)
+		for _, unknown := range [][2]string{{"u-2", "k"}, {"u-1", "K"}, {"", ""}} {
+			_, err = tx.RetryByKey(ctx, unknown[0], unknown[1])
+			require.ErrorIs(t, err, fleet.ErrNotFound)
+		}
+		return nil
+	})
+	// What belongs to an orchestration goes with it.
+	update(t, s, func(ctx context.Context, tx fleet.Tx) error {
+		n, err := tx.DeleteFinishedBefore(ctx, start.Add(240*time.Hour), 10)
+		require.Equal(t, 1, n)
+		return err
+	})
+	update(t, s, func(ctx context.Context, tx fleet.Tx) error {
+		_, err := tx.RetryByKey(ctx, "u-1", "k")
+		require.ErrorIs(t, err, fleet.ErrNotFound)
+		return nil
+	})
+}
+
 func testOpenOrchestrations(t *testing.T, open Open) {
 	clock := newClock()
 	s := open(t, clock.Now)

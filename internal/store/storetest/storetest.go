@@ -32,6 +32,7 @@ func Run(t *testing.T, open Open) {
 		"Orchestrations":          testOrchestrations,
 		"OrchestrationLists":      testOrchestrationLists,
 		"IdempotencyKeys":         testIdempotencyKeys,
+		"RetriesAreKept":          testRetriesAreKept,
 		"OpenOrchestrations":      testOpenOrchestrations,
 		"Operations":              testOperations,
 		"OperationLists":          testOperationLists,

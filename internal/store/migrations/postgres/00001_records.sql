@@ -100,6 +100,19 @@ CREATE TABLE left_out (
     PRIMARY KEY (orchestration_id, position)
 );
 
+-- The answers to retries that came with an idempotency key.
+CREATE TABLE retries (
+    created_by text COLLATE "C" NOT NULL,
+    idempotency_key text COLLATE "C" NOT NULL,
+    orchestration_id text COLLATE "C" NOT NULL REFERENCES orchestrations (id) ON DELETE CASCADE,
+    body_hash text COLLATE "C" NOT NULL,
+    answer text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    PRIMARY KEY (created_by, idempotency_key)
+);
+
+CREATE INDEX retries_orchestration ON retries (orchestration_id);
+
 CREATE TABLE runtimes (
     instance_id text COLLATE "C" NOT NULL PRIMARY KEY,
     runtime_id text COLLATE "C" NOT NULL DEFAULT '',

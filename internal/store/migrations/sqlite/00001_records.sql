@@ -100,6 +100,19 @@ CREATE TABLE left_out (
     PRIMARY KEY (orchestration_id, position)
 );
 
+-- The answers to retries that came with an idempotency key.
+CREATE TABLE retries (
+    created_by TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    orchestration_id TEXT NOT NULL REFERENCES orchestrations (id) ON DELETE CASCADE,
+    body_hash TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (created_by, idempotency_key)
+);
+
+CREATE INDEX retries_orchestration ON retries (orchestration_id);
+
 CREATE TABLE runtimes (
     instance_id TEXT NOT NULL PRIMARY KEY,
     runtime_id TEXT NOT NULL DEFAULT '',
