@@ -63,3 +63,6 @@ var (
 	Unavailable = unavailable
 	Repeatable  = repeatable
 )
+
+// NeedSpace makes readiness ask for so many free bytes.
+func (s *Store) NeedSpace(bytes uint64) { s.least = bytes }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,6 +52,16 @@ func TestFullDisk(t *testing.T) {
 	_, err = s.SQL().ExecContext(t.Context(), "PRAGMA max_page_count = 1000000")
 	require.NoError(t, err)
 	fill(t, s, "o-2", 10, nil)
+}
+
+func TestReadinessLooksAtTheFreeSpace(t *testing.T) {
+	t.Parallel()
+	s, err := store.OpenSQLite(t.Context(), store.SQLiteOptions{Dir: t.TempDir(), Clock: time.Now})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	require.NoError(t, s.Ping(t.Context()))
+	s.NeedSpace(math.MaxUint64)
+	requireUnavailable(t, s.Ping(t.Context()), "the disk of the database is full")
 }
 
 func TestLockedFile(t *testing.T) {

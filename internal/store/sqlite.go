@@ -40,7 +40,7 @@ func OpenSQLite(ctx context.Context, o SQLiteOptions) (_ *Store, err error) {
 	if !held {
 		return nil, &fleet.Error{Kind: fleet.KindUnavailable, Message: "another process uses the database in " + o.Dir}
 	}
-	s := &Store{dialect: SQLite, clock: o.Clock, logger: o.Logger, release: lock.Unlock}
+	s := &Store{dialect: SQLite, clock: o.Clock, logger: o.Logger, release: lock.Unlock, dir: o.Dir, least: leastSpace}
 	defer func() {
 		if err != nil {
 			_ = s.Close()

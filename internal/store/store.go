@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -22,6 +23,10 @@ type Store struct {
 	logger *slog.Logger
 	// release gives the lock file back; nil on PostgreSQL.
 	release func() error
+	// dir is the folder of the database; empty on PostgreSQL.
+	dir string
+	// least is how many bytes have to be free there for readiness.
+	least uint64
 }
 
 var _ fleet.Store = (*Store)(nil)
@@ -65,9 +70,20 @@ func (s *Store) Ping(ctx context.Context) error {
 		}
 		return nil
 	}
+	free, err := freeSpace(s.dir)
+	if err != nil {
+		return fleet.Unavailable("the folder of the database cannot be read", err)
+	}
+	if free < s.least {
+		return fleet.Unavailable("the disk of the database is full", fmt.Errorf("%d bytes are free, fewer than %d", free, s.least))
+	}
 	var one int
 	return storeError(ctx, "ask the database", tx.NewRaw("SELECT 1").Scan(ctx, &one))
 }
+
+// leastSpace is how many bytes have to be free on the disk of a SQLite database for writes to be expected to go well. SQLite's log grows to some megabytes
+// before it is folded into the database.
+const leastSpace = 8 << 20
 
 // clockQuery is the clock of PostgreSQL in microseconds.
 const clockQuery = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
