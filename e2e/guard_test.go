@@ -59,3 +59,25 @@ api:
 	s.Ended(t, id, orchestration.Canceled)
 	require.Empty(t, f.Upgrades(t))
 }
+
+// TestACancelDoesNotWaitForABackendThatWasNeverReached: operations in progress that have sent nothing end as canceled while Gardener is away.
+func TestACancelDoesNotWaitForABackendThatWasNeverReached(t *testing.T) {
+	t.Parallel()
+	f := landscape.New(t, landscape.Options{Shoots: 5, Version: "1.34.5"})
+	s := server.StartLocal(t, nil, settingsFor(t, f))
+	s.Ready(t)
+	s.Import(t, f.Runtimes(t))
+	f.SetFaults(t, `{"api":[{"action":"refuse"}]}`)
+	id := s.Upgrade(t, toTarget(3, all))
+	await.That(t, "operations that wait for Gardener", func() error {
+		if n := s.Orchestration(t, id).OperationStats[orchestration.InProgress]; n == 0 {
+			return fmt.Errorf("none is in progress")
+		}
+		return nil
+	})
+	require.NoError(t, s.CancelOrchestration(id))
+	o := s.Ended(t, id, orchestration.Canceled)
+	require.Equal(t, map[string]int{orchestration.Canceled: 5}, o.OperationStats)
+	f.ClearFaults(t)
+	require.Empty(t, f.Upgrades(t))
+}

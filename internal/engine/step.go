@@ -94,12 +94,26 @@ func (e *Engine) call(ctx context.Context, b *binding, op fleet.Operation, now t
 			err = fmt.Errorf("%w: %w", errTimeout, err)
 		}
 		s = e.failed(ctx, err)
+		s.Passed = g.passed
+		if e.canceledUnsent(ctx, op, s) {
+			s = fleet.Step{Err: fleet.ErrCanceled}
+		}
 	}
 	e.metrics.step(b.Backend, s, e.clock().Sub(begin))
 	if !s.HandBack && !g.failed(err) && !s.Result.Unasked && b.breaker.record(err == nil || g.refusal(err) != nil) {
 		e.breakerChanged(ctx, op.Type, b)
 	}
 	return s
+}
+
+// canceledUnsent reports whether a step that failed belongs to an orchestration that was canceled and to an operation of which certainly nothing was sent. It need
+// not wait for its backend to answer again.
+func (e *Engine) canceledUnsent(ctx context.Context, op fleet.Operation, s fleet.Step) bool {
+	if s.HandBack || s.Passed || op.Sent || op.Uncertain || errors.Is(s.Err, fleet.ErrFenced) {
+		return false
+	}
+	view, err := e.store.Guard(ctx, op.ID)
+	return err == nil && errors.Is(fleet.CheckGuard(op, view), fleet.ErrCanceled)
 }
 
 func (e *Engine) breakerChanged(ctx context.Context, t orchestration.Type, b *binding) {

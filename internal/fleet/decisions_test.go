@@ -411,3 +411,24 @@ func FuzzLine(f *testing.F) {
 		require.Equal(t, line, fleet.Line(line))
 	})
 }
+
+// TestWhatMayHaveBeenSentIsRemembered: only a look at the backend settles whether something was sent whose answer is missing.
+func TestWhatMayHaveBeenSentIsRemembered(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2024, 5, 15, 12, 0, 0, 0, time.UTC)
+	rules := fleet.StepRules{TimeLimit: time.Hour, DefaultAfter: time.Second, Margin: time.Second, BackoffFrom: time.Second, BackoffTo: time.Minute}
+	op := fleet.Operation{ID: "op-1", State: fleet.InProgress, StartedAt: now}
+	apply := func(op fleet.Operation, s fleet.Step) fleet.Operation {
+		c, ok := fleet.ApplyStep(op, s, now, rules)
+		require.True(t, ok)
+		return c.Operation
+	}
+	fault := errors.New("no answer")
+	require.False(t, apply(op, fleet.Step{Err: fault}).Uncertain, "nothing was let through")
+	unsure := apply(op, fleet.Step{Err: fault, Passed: true})
+	require.True(t, unsure.Uncertain)
+	require.True(t, apply(unsure, fleet.Step{Err: fault}).Uncertain, "another fault settles nothing")
+	require.True(t, apply(op, fleet.Step{HandBack: true, Passed: true}).Uncertain)
+	require.False(t, apply(unsure, fleet.Step{Result: fleet.Result{Outcome: fleet.Again}}).Uncertain, "an answer does")
+	require.True(t, fleet.TakeOver(op, now, time.Minute).Operation.Uncertain, "whoever died may have sent something")
+}

@@ -50,8 +50,11 @@ type Operation struct {
 	LeaseUntil time.Time
 	// CheckAt is when the next step is due; zero while the operation is not in progress.
 	CheckAt time.Time
-	// Sent is true from the moment just before something was sent to the backend on.
+	// Sent is true when something was sent to the backend, as an answer has shown.
 	Sent bool
+	// Uncertain is true when something may have been sent that nobody has an answer to: a step failed after its write had been let through, or its
+	// process died. The next look at the backend tells.
+	Uncertain bool
 	// Following is true once the backend is known to carry the upgrade out: the next step checks. While it is false the next step observes.
 	Following bool
 	// Failures counts the steps in a row that met a passing fault; 0 after one that did not.

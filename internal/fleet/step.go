@@ -26,6 +26,8 @@ type StepRules struct {
 type Step struct {
 	Result Result
 	Err    error
+	// Passed is true when a guard let a write through in this step.
+	Passed bool
 	// HandBack is true when the step was cut short because the process stops: somebody else may go on at once.
 	HandBack bool
 }
@@ -42,6 +44,7 @@ func ApplyStep(op Operation, step Step, now time.Time, rules StepRules) (Change,
 		// The lease ends now and what was not recorded is looked at first.
 		n.LeaseUntil, n.CheckAt = now, now
 		n.Following = false
+		n.Uncertain = n.Uncertain || step.Passed
 		return c, true
 	case errors.Is(step.Err, ErrCanceled):
 		c.end(now, Canceled, "the orchestration was canceled and nothing had been sent")
@@ -50,6 +53,7 @@ func ApplyStep(op Operation, step Step, now time.Time, rules StepRules) (Change,
 		c.giveBack(now)
 		return c, true
 	case step.Err != nil:
+		n.Uncertain = n.Uncertain || step.Passed
 		c.passingFault(step.Err, now, rules)
 		return c, true
 	}
@@ -84,6 +88,7 @@ func (c *Change) record(r Result, now time.Time) {
 	n.Failures = 0
 	n.Following = false
 	n.Sent = n.Sent || r.Sent
+	n.Uncertain = false
 	if r.Description != "" {
 		n.Description = Line(r.Description)
 	}

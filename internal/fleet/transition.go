@@ -63,7 +63,7 @@ func admit(op Operation, now time.Time, lease time.Duration) Change {
 	n.Fence++
 	n.StartedAt, n.TimeLimitFrom = now, now
 	n.CheckAt, n.LeaseUntil = now, now.Add(lease)
-	n.Following, n.Sent, n.Failures, n.Memo = false, false, 0, nil
+	n.Following, n.Sent, n.Uncertain, n.Failures, n.Memo = false, false, false, 0, nil
 	c.event(now, EventAdmitted, LevelInfo, "started")
 	return c
 }
@@ -76,6 +76,7 @@ func TakeOver(op Operation, now time.Time, lease time.Duration) Change {
 	n.Fence++
 	n.CheckAt, n.LeaseUntil = now, now.Add(lease)
 	n.Following = false
+	n.Uncertain = true
 	c.event(now, EventTakenOver, LevelInfo, "taken over from a process that does not answer any more")
 	return c
 }

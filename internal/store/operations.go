@@ -95,6 +95,7 @@ var changeColumns = []struct {
 	{"lease_until", "bigint", func(r *operationRow) any { return r.LeaseUntil }},
 	{"check_at", "bigint", func(r *operationRow) any { return r.CheckAt }},
 	{"sent", "boolean", func(r *operationRow) any { return r.Sent }},
+	{"uncertain", "boolean", func(r *operationRow) any { return r.Uncertain }},
 	{"following", "boolean", func(r *operationRow) any { return r.Following }},
 	{"failures", "integer", func(r *operationRow) any { return r.Failures }},
 	{"memo", "text", func(r *operationRow) any { return r.Memo }},

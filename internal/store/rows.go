@@ -111,6 +111,7 @@ type operationRow struct {
 	LeaseUntil      int64   `bun:"lease_until"`
 	CheckAt         int64   `bun:"check_at"`
 	Sent            bool    `bun:"sent"`
+	Uncertain       bool    `bun:"uncertain"`
 	Following       bool    `bun:"following"`
 	Failures        int     `bun:"failures"`
 	Memo            *string `bun:"memo"`
@@ -137,7 +138,7 @@ func newOperationRow(o *fleet.Operation) operationRow {
 		DryRun: o.DryRun, State: string(o.State), Description: o.Description, Reason: o.Reason,
 		UsesWindow: o.UsesWindow, WindowRule: ruleText(o.WindowRule), WindowBegin: micros(o.WindowBegin), WindowEnd: micros(o.WindowEnd),
 		NotBefore: micros(o.NotBefore), Attempt: o.Attempt, Fence: o.Fence, LeaseUntil: micros(o.LeaseUntil), CheckAt: micros(o.CheckAt),
-		Sent: o.Sent, Following: o.Following, Failures: o.Failures, Memo: textOf(o.Memo), TimeLimitFrom: micros(o.TimeLimitFrom),
+		Sent: o.Sent, Uncertain: o.Uncertain, Following: o.Following, Failures: o.Failures, Memo: textOf(o.Memo), TimeLimitFrom: micros(o.TimeLimitFrom),
 		Version: o.Version, KymaConfig: textOf(o.KymaConfig), ClusterConfig: textOf(o.ClusterConfig),
 		FinishedStages: listText(o.FinishedStages), RetryOf: o.RetryOf, Superseded: o.Superseded,
 		CreatedAt: micros(o.CreatedAt), UpdatedAt: micros(o.UpdatedAt), StartedAt: micros(o.StartedAt), FinishedAt: micros(o.FinishedAt),
@@ -154,7 +155,7 @@ func (r *operationRow) record() fleet.Operation {
 		DryRun: r.DryRun, State: stateOf(r.State), Description: r.Description, Reason: r.Reason,
 		UsesWindow: r.UsesWindow, WindowRule: ruleOf(r.WindowRule), WindowBegin: timeOf(r.WindowBegin), WindowEnd: timeOf(r.WindowEnd),
 		NotBefore: timeOf(r.NotBefore), Attempt: r.Attempt, Fence: r.Fence, LeaseUntil: timeOf(r.LeaseUntil), CheckAt: timeOf(r.CheckAt),
-		Sent: r.Sent, Following: r.Following, Failures: r.Failures, Memo: rawOf(r.Memo), TimeLimitFrom: timeOf(r.TimeLimitFrom),
+		Sent: r.Sent, Uncertain: r.Uncertain, Following: r.Following, Failures: r.Failures, Memo: rawOf(r.Memo), TimeLimitFrom: timeOf(r.TimeLimitFrom),
 		Version: r.Version, KymaConfig: rawOf(r.KymaConfig), ClusterConfig: rawOf(r.ClusterConfig),
 		FinishedStages: listOf(r.FinishedStages), RetryOf: r.RetryOf, Superseded: r.Superseded,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), StartedAt: timeOf(r.StartedAt), FinishedAt: timeOf(r.FinishedAt),

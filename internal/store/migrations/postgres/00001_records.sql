@@ -62,6 +62,8 @@ CREATE TABLE operations (
     lease_until bigint NOT NULL DEFAULT 0,
     check_at bigint NOT NULL DEFAULT 0,
     sent boolean NOT NULL DEFAULT FALSE,
+    -- True when something may have been sent that nobody has an answer to.
+    uncertain boolean NOT NULL DEFAULT FALSE,
     following boolean NOT NULL DEFAULT FALSE,
     failures integer NOT NULL DEFAULT 0,
     memo text COLLATE "C",

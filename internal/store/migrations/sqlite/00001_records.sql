@@ -62,6 +62,8 @@ CREATE TABLE operations (
     lease_until BIGINT NOT NULL DEFAULT 0,
     check_at BIGINT NOT NULL DEFAULT 0,
     sent BOOLEAN NOT NULL DEFAULT FALSE,
+    -- True when something may have been sent that nobody has an answer to.
+    uncertain BOOLEAN NOT NULL DEFAULT FALSE,
     following BOOLEAN NOT NULL DEFAULT FALSE,
     failures INTEGER NOT NULL DEFAULT 0,
     memo TEXT,
