@@ -13,5 +13,5 @@ func freeSpace(dir string) (uint64, error) {
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)
 	}
-	return s.Bavail * uint64(s.Bsize), nil //nolint:gosec // the size of a block is above 0
+	return s.Bavail * uint64(s.Bsize), nil
 }
