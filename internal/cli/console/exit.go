@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 
@@ -85,6 +87,10 @@ func statusCode(status int) int {
 
 // unreachable reports whether a request got no answer.
 func unreachable(err error) bool {
-	_, ok := errors.AsType[*url.Error](err)
-	return ok || errors.Is(err, context.DeadlineExceeded)
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return true
+	}
+	// The clients tell the cause alone, such as a dial that failed.
+	_, ok := errors.AsType[net.Error](err)
+	return ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
