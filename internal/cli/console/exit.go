@@ -91,6 +91,6 @@ func unreachable(err error) bool {
 		return true
 	}
 	// The clients tell the cause alone, such as a dial that failed.
-	_, ok := errors.AsType[net.Error](err)
+	_, ok := errors.AsType[*net.OpError](err)
 	return ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
