@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -137,12 +138,13 @@ func TestTroubleWithTheProvisionerStartsNothingTwice(t *testing.T) {
 provisioner:
   api:
     - {action: lose, resources: [upgradeRuntime], times: 4}
-    - {action: status, code: 500, resources: [runtimeStatus, runtimeOperationStatus], share: 0.2}
+    - {action: status, code: 500, resources: [runtimeStatus, runtimeOperationStatus], times: 15}
 `})
 	s := server.StartLocal(t, nil, with(settingsFor(t, f), "executor-upgrade-kyma", "provisioner", "provisioner-url", f.Provisioner, "engine-poll-interval", "200ms"))
 	s.Ready(t)
 	s.Import(t, f.Runtimes(t))
-	s.Ended(t, upgradeKyma(t, s.Clients, kymaTo("2.99.1", false)), orchestration.Succeeded)
+	// Faults in a row make the engine wait longer and longer, up to half a minute.
+	s.EndedWithin(t, 3*time.Minute, upgradeKyma(t, s.Clients, kymaTo("2.99.1", false)), orchestration.Succeeded)
 	upgrades := f.ProvisionerUpgrades(t)
 	require.Len(t, upgrades, 8)
 	for runtimeID, n := range upgrades {
