@@ -2,6 +2,7 @@ package orchestration_test
 
 import (
 	"context"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -67,8 +68,11 @@ var (
 	_ func(*orchestration.GardenerRuntimeResolver, orchestration.TargetSpec) ([]orchestration.Runtime, error)                                   = (*orchestration.GardenerRuntimeResolver).Resolve
 	_ func(*orchestration.RuntimeListerMock) ([]runtime.RuntimeDTO, error)                                                                      = (*orchestration.RuntimeListerMock).ListAllRuntimes
 	_ func(context.Context, string, oauth2.TokenSource) orchestration.ExtendedClient                                                            = orchestration.NewExtendedClient
+	_ func(context.Context, string, *http.Client) orchestration.ExtendedClient                                                                  = orchestration.NewExtendedClientWithHTTP
 	_ func(orchestration.ExtendedClient, orchestration.Parameters) (orchestration.UpgradeResponse, error)                                       = orchestration.ExtendedClient.UpgradeCluster
 	_ func(orchestration.ExtendedClient, string, []string, bool) (orchestration.RetryResponse, error)                                           = orchestration.ExtendedClient.RetryOrchestration
+	_ func(orchestration.ExtendedClient) (orchestration.Identity, error)                                                                        = orchestration.ExtendedClient.WhoAmI
+	_ func(orchestration.ExtendedClient) (orchestration.LoginList, error)                                                                       = orchestration.ExtendedClient.ListLogins
 )
 
 // The constants, with their types: those of states and words are untyped, so that they fit any type of string.

@@ -52,6 +52,12 @@ type ExtendedClient interface {
 	// removed. Long pages are sent in several requests; after an error some of them may have been taken in, and importing the same page
 	// again does no harm.
 	ImportRuntimes(page runtime.RuntimesPage) (ImportResponse, error)
+	// WhoAmI returns who the server takes the caller for, also one without any role. Roles is never nil without an error. A server that
+	// does not know the call answers 404.
+	WhoAmI() (Identity, error)
+	// ListLogins returns the logins that the server accepts; none when it serves its own machine without a login. It sends no token and
+	// needs none. Data is never nil without an error. A server that does not know the call answers 404.
+	ListLogins() (LoginList, error)
 }
 
 // Error is the answer of a server whose status is not the expected one, with method, URL, status and the server's reason. It is the same
@@ -100,6 +106,12 @@ func NewClient(ctx context.Context, url string, auth oauth2.TokenSource) Client 
 // NewExtendedClient returns the client of NewClient with all its calls.
 func NewExtendedClient(ctx context.Context, url string, auth oauth2.TokenSource) ExtendedClient {
 	return newClient(ctx, apiclient.Options{BaseURL: url, Auth: auth})
+}
+
+// NewExtendedClientWithHTTP returns the client of NewExtendedClient on an HTTP client that sends the bearer token itself; nil means one that
+// sends none. A single try of a request ends after the Timeout of the HTTP client or after two minutes.
+func NewExtendedClientWithHTTP(ctx context.Context, url string, httpClient *http.Client) ExtendedClient {
+	return newClient(ctx, apiclient.Options{BaseURL: url, HTTPClient: httpClient})
 }
 
 func newClient(ctx context.Context, options apiclient.Options) *client {

@@ -33,6 +33,9 @@ func TestTypesKeepTheirJSONForm(t *testing.T) {
 	dtotest.RoundTrip[orchestration.LeftOut](t, "left_out")
 	dtotest.RoundTrip[orchestration.LeftOutList](t, "left_out_list")
 	dtotest.RoundTrip[orchestration.Resolution](t, "resolution")
+	dtotest.RoundTrip[orchestration.Identity](t, "identity")
+	dtotest.RoundTrip[orchestration.Login](t, "login")
+	dtotest.RoundTrip[orchestration.LoginList](t, "login_list")
 }
 
 // The zero values that older clients always send mean that nothing was set.

@@ -75,6 +75,11 @@ func TestRequestsCarryTheirHeaders(t *testing.T) {
 			req:  Request{Method: http.MethodGet},
 			want: map[string]string{"Authorization": "Bearer id-token", "Accept": "application/json"},
 		},
+		"an anonymous request has none": {
+			auth: tokenSource(func() (*oauth2.Token, error) { return nil, errors.New("asked for a token") }),
+			req:  Request{Method: http.MethodGet, Anonymous: true},
+			want: map[string]string{"Accept": "application/json"},
+		},
 		"without one there is no authorization": {
 			req:  Request{Method: http.MethodPut},
 			want: map[string]string{"Accept": "application/json"},

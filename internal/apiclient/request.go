@@ -30,6 +30,8 @@ type Request struct {
 	Expect []int
 	// IdempotencyKey is sent with the request and makes a write safe to repeat; see NewIdempotencyKey.
 	IdempotencyKey string
+	// Anonymous requests carry no token, and none is asked for.
+	Anonymous bool
 }
 
 // NewIdempotencyKey returns a key that no other call has.
@@ -158,7 +160,7 @@ func (c *Client) newRequest(ctx context.Context, call *call) (*http.Request, err
 	if call.IdempotencyKey != "" {
 		request.Header.Set("Idempotency-Key", call.IdempotencyKey)
 	}
-	if c.opts.Auth == nil {
+	if c.opts.Auth == nil || call.Anonymous {
 		return request, nil
 	}
 	token, err := c.opts.Auth.Token()
