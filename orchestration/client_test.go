@@ -273,3 +273,19 @@ func TestClientWithoutContextAndAuth(t *testing.T) {
 	_, extended := client.(orchestration.ExtendedClient)
 	require.True(t, extended)
 }
+
+func TestAnHTTPClientMayCarryTheToken(t *testing.T) {
+	t.Parallel()
+	server := newServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"orchestrationID":"o-1"}`) })
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	carrier := &http.Client{Transport: &oauth2.Transport{Base: transport, Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "carried"})}}
+	for _, httpClient := range []*http.Client{carrier, nil} {
+		status, err := orchestration.NewExtendedClientWithHTTP(t.Context(), server.URL, httpClient).GetOrchestration("o-1")
+		require.NoError(t, err)
+		require.Equal(t, "o-1", status.OrchestrationID)
+	}
+	seen := server.seen()
+	require.Equal(t, "Bearer carried", seen[0].Authorization)
+	require.Empty(t, seen[1].Authorization)
+}

@@ -127,9 +127,19 @@ func neverConnected(err error) bool {
 // the HTTP client could not be had.
 func hopeless(err error) bool {
 	var verification *tls.CertificateVerificationError
-	var token *oauth2.RetrieveError
-	return errors.As(err, &verification) || errors.As(err, &token) || errors.Is(err, http.ErrSchemeMismatch)
+	var retrieval *oauth2.RetrieveError
+	var token *TokenError
+	return errors.As(err, &verification) || errors.As(err, &retrieval) || errors.As(err, &token) || errors.Is(err, http.ErrSchemeMismatch)
 }
+
+// TokenError is what the transport of an HTTP client returns when the token that a request needs cannot be had. Such a request is not repeated.
+type TokenError struct{ Err error }
+
+// Error returns the cause.
+func (e *TokenError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *TokenError) Unwrap() error { return e.Err }
 
 // parseRetryAfter reads the Retry-After header: seconds, or a point in time, which is compared with the server's own clock. 0 means
 // that there is none that can be read.

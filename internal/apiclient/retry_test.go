@@ -213,6 +213,14 @@ func TestWhatCannotGetBetterIsNotRepeated(t *testing.T) {
 		_, err := Get[thing](t.Context(), client, []string{"things"}, nil)
 		require.ErrorIs(t, err, refused)
 	})
+	t.Run("a login that is over", func(t *testing.T) {
+		t.Parallel()
+		over := errors.New("the login is over")
+		transport := roundTrip(func(*http.Request) (*http.Response, error) { return nil, &TokenError{Err: over} })
+		client := New(Options{BaseURL: "http://keb.example", HTTPClient: &http.Client{Transport: transport}, FirstPause: time.Hour})
+		_, err := Get[thing](t.Context(), client, []string{"things"}, nil)
+		require.ErrorIs(t, err, over)
+	})
 }
 
 func TestPausesGrowAndFollowRetryAfter(t *testing.T) {
@@ -294,3 +302,9 @@ func TestACanceledContextSendsNothingMore(t *testing.T) {
 	require.ErrorIs(t, err, shutdown)
 	require.Equal(t, 1, calls)
 }
+
+// roundTrip is a function as the transport of an HTTP client.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
