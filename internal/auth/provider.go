@@ -27,8 +27,6 @@ const (
 	// and from then on once in wantedEvery.
 	wantedBurst = 5
 	wantedEvery = 10 * time.Second
-	// maxDocument is the size of the largest answer of a provider that is read, in bytes.
-	maxDocument = 1 << 20
 )
 
 var (
@@ -237,48 +235,4 @@ func parseKeys(text []byte) ([]jose.JSONWebKey, error) {
 		return nil, errors.New("read keys: it has none that can be used")
 	}
 	return keys, nil
-}
-
-// restricted returns a client that follows nobody to an address where others could answer, and reads answers up to a size.
-func restricted(client *http.Client) *http.Client {
-	own := http.Client{Timeout: 10 * time.Second}
-	if client != nil {
-		own = *client
-	}
-	if own.Transport == nil {
-		own.Transport = &http.Transport{
-			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 5 * time.Second, IdleConnTimeout: 30 * time.Second,
-		}
-	}
-	own.Transport = limitedTransport{own.Transport}
-	own.CheckRedirect = func(r *http.Request, via []*http.Request) error {
-		if len(via) > 3 || !secure(r.URL) {
-			return errors.New("it sends somewhere else too often or not over https")
-		}
-		return nil
-	}
-	return &own
-}
-
-// limitedTransport cuts answers off.
-type limitedTransport struct{ next http.RoundTripper }
-
-// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
-func (t limitedTransport) CloseIdleConnections() {
-	if closer, ok := t.next.(interface{ CloseIdleConnections() }); ok {
-		closer.CloseIdleConnections()
-	}
-}
-
-// RoundTrip implements http.RoundTripper.
-func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := t.next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	response.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(response.Body, maxDocument), response.Body}
-	return response, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -64,8 +63,8 @@ func (o *Options) complete() error {
 		problems = append(problems, errors.New("no issuer is trusted"))
 	}
 	for i, issuer := range o.Issuers {
-		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || !secure(u) {
-			problems = append(problems, fmt.Errorf("the issuer %q is not an https address (http is accepted for this machine only)", issuer))
+		if err := CheckIssuer(issuer); err != nil {
+			problems = append(problems, err)
 		}
 		if slices.Contains(o.Issuers[:i], issuer) {
 			problems = append(problems, fmt.Errorf("the issuer %q is named twice", issuer))
@@ -109,12 +108,6 @@ func (o *Options) complete() error {
 // asymmetric are the algorithms that a provider can sign with and nobody else.
 var asymmetric = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
 
-// secure reports whether nobody on the way can answer instead of the provider.
-func secure(u *url.URL) bool {
-	host := u.Hostname()
-	return u.Scheme == "https" || u.Scheme == "http" && (host == "localhost" || host == "127.0.0.1" || host == "::1")
-}
-
 // Verifier verifies ID tokens. It is safe for concurrent use. Run has to run as long as it is used.
 type Verifier struct {
 	o         Options
@@ -132,7 +125,7 @@ func NewVerifier(o Options) (*Verifier, error) {
 		v.accepted = append(v.accepted, jose.SignatureAlgorithm(algorithm))
 	}
 	for _, issuer := range o.Issuers {
-		v.providers[issuer] = newProvider(issuer, restricted(o.Client), o.Refresh, o.Logger, o.Clock)
+		v.providers[issuer] = newProvider(issuer, ProviderClient(o.Client), o.Refresh, o.Logger, o.Clock)
 	}
 	return v, nil
 }
