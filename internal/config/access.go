@@ -5,13 +5,19 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Auth says whose tokens are accepted and what their owners may do. Without issuers the server serves callers on its own machine, as admins.
 type Auth struct {
 	Issuers        []string `key:"issuers" usage:"OpenID Connect providers whose ID tokens are accepted, by their addresses as in the claim iss; empty serves this machine only, without login"`
 	Audiences      []string `key:"audiences" usage:"values of which a token has to name one in its claim aud, such as the client ID of the command line"`
+	ClientID       string   `key:"client-id" usage:"client that people log in as, as the issuers know it; everybody is told; empty takes the first of auth.audiences"`
+	Scopes         []string `key:"scopes" usage:"scopes that a login asks the issuer for, such as openid,groups; everybody is told; empty leaves them to the program that logs in"`
 	GroupsClaim    string   `key:"groups-claim" default:"groups" usage:"claim of a token that holds the groups, as text or a list"`
 	AdminGroups    []string `key:"admin-groups" default:"runtimeAdmin" usage:"groups whose members may read and write"`
 	OperatorGroups []string `key:"operator-groups" default:"runtimeOperator" usage:"groups whose members may read"`
@@ -20,6 +26,14 @@ type Auth struct {
 
 // Enabled reports whether callers have to log in.
 func (a Auth) Enabled() bool { return len(a.Issuers) > 0 }
+
+// LoginClient returns the client that people log in as.
+func (a Auth) LoginClient() string {
+	if a.ClientID == "" && len(a.Audiences) > 0 {
+		return a.Audiences[0]
+	}
+	return a.ClientID
+}
 
 // TLS says how connections are encrypted. The files are read again when they change.
 type TLS struct {
@@ -64,9 +78,8 @@ func (c *Config) checkAccess(bad func(key, format string, args ...any)) {
 		if len(c.Auth.Algorithms) == 0 {
 			bad("auth.algorithms", "it is empty")
 		}
-	} else if len(c.Auth.Audiences) > 0 {
-		bad("auth.issuers", "it is empty, but there are audiences; name the provider whose tokens are accepted")
 	}
+	c.checkLogin(bad)
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		bad("tls.cert", "a certificate and its key belong together, and one of them is missing")
 	}
@@ -86,6 +99,35 @@ func (c *Config) checkAccess(bad func(key, format string, args ...any)) {
 		bad("api.rate-burst", "%d is below 1", c.API.RateBurst)
 	}
 	c.checkListen(bad)
+}
+
+// scope is what RFC 6749 lets a scope look like.
+var scope = regexp.MustCompile(`^[!#-\[\]-~]+$`)
+
+// checkLogin checks what people are told who want to log in.
+func (c *Config) checkLogin(bad func(key, format string, args ...any)) {
+	a := c.Auth
+	if !a.Enabled() {
+		if len(a.Audiences) > 0 || a.ClientID != "" || len(a.Scopes) > 0 {
+			bad("auth.issuers", "it is empty, but auth.audiences, auth.client-id or auth.scopes is set; name the provider whose tokens are accepted")
+		}
+		return
+	}
+	client := a.LoginClient()
+	if !utf8.ValidString(client) || strings.ContainsFunc(client, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		bad("auth.client-id", "%q has characters that cannot be shown", client)
+	}
+	if len(a.Audiences) > 0 && !slices.Contains(a.Audiences, client) {
+		bad("auth.client-id", "%q is not among auth.audiences, so the tokens that a login as this client gives would be refused; add it there", client)
+	}
+	for _, name := range a.Scopes {
+		if !scope.MatchString(name) {
+			bad("auth.scopes", "%q is no scope", name)
+		}
+	}
+	if len(a.Scopes) > 0 && !slices.Contains(a.Scopes, "openid") {
+		bad("auth.scopes", "openid is missing, and without it a login gives no ID token")
+	}
 }
 
 // checkListen refuses an address that others can reach as long as nobody has to say who they are, and one on which tokens could be read on the way.

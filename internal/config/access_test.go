@@ -55,7 +55,24 @@ func TestWhoMayReachTheServer(t *testing.T) {
 		{public, map[string]string{"tls-cert": "c.pem", "tls-key": "k.pem", "auth-issuers": "", "auth-audiences": ""}, "listen"},
 		{public, map[string]string{"tls-terminated-elsewhere": "true", "auth-issuers": "", "auth-audiences": ""}, "listen"},
 		{local, map[string]string{"auth-issuers": ""}, "auth.issuers"},
+		{local, map[string]string{"auth-issuers": "", "auth-audiences": "", "auth-client-id": "swell"}, "auth.issuers"},
+		{local, map[string]string{"auth-issuers": "", "auth-audiences": "", "auth-scopes": "openid"}, "auth.issuers"},
 		{local, map[string]string{"auth-audiences": ""}, "auth.audiences"},
+		{local, map[string]string{"auth-audiences": "", "auth-client-id": "swell"}, "auth.audiences"},
+		{local, map[string]string{"auth-audiences": "swell,cli", "auth-client-id": "cli"}, ""},
+		{local, map[string]string{"auth-client-id": "cli"}, "auth.client-id"},
+		{local, map[string]string{"auth-client-id": " swell"}, "auth.client-id"},
+		{local, map[string]string{"auth-client-id": "SWELL"}, "auth.client-id"},
+		{local, map[string]string{"auth-audiences": "sw\x1bell", "auth-client-id": "sw\x1bell"}, "auth.client-id"},
+		{local, map[string]string{"auth-audiences": "sw\u202eell"}, "auth.client-id"},
+		{local, map[string]string{"auth-audiences": "sw\xffell"}, "auth.client-id"},
+		{local, map[string]string{"auth-audiences": "swell,sw\u202eell"}, ""},
+		{local, map[string]string{"auth-scopes": "openid"}, ""},
+		{local, map[string]string{"auth-scopes": "groups, openid,api://swell/.default"}, ""},
+		{local, map[string]string{"auth-scopes": "groups"}, "auth.scopes"},
+		{local, map[string]string{"auth-scopes": "openid groups,openid"}, "auth.scopes"},
+		{local, map[string]string{"auth-scopes": "openid,gro\u202eups"}, "auth.scopes"},
+		{local, map[string]string{"auth-scopes": "openid,\"x"}, "auth.scopes"},
 		{local, map[string]string{"auth-admin-groups": "", "auth-operator-groups": ""}, "auth.admin-groups"},
 		{local, map[string]string{"auth-groups-claim": ""}, "auth.groups-claim"},
 		{local, map[string]string{"auth-algorithms": ""}, "auth.algorithms"},
@@ -83,6 +100,17 @@ func TestWhoMayReachTheServer(t *testing.T) {
 		require.Error(t, err, flags)
 		require.True(t, strings.HasPrefix(err.Error(), test.key+": "), "%q does not begin with the key %q", err, test.key)
 	}
+}
+
+func TestPeopleLogInAsTheFirstAudienceUnlessTheSettingsSay(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ audiences, client, want string }{{"swell,cli", "", "swell"}, {"swell,cli", "cli", "cli"}, {"swell", "swell", "swell"}} {
+		flags := map[string]string{"auth-issuers": "https://login.example", "auth-audiences": test.audiences, "auth-client-id": test.client}
+		c, err := config.Load(config.Sources{Flags: with(flags)})
+		require.NoError(t, err)
+		require.Equal(t, test.want, c.Auth.LoginClient())
+	}
+	require.Empty(t, config.Auth{}.LoginClient())
 }
 
 func TestTrustedProxiesAreAddressesOrNetworks(t *testing.T) {
