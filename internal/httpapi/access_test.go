@@ -40,6 +40,7 @@ func withLogins(t testing.TB, change ...func(*httpapi.Options)) (*fixture, *issu
 	})
 	f := newFixture(t, append([]func(*httpapi.Options){func(o *httpapi.Options) {
 		o.Loopback, o.Authenticator = false, httpapi.Tokens{Verifier: v}
+		o.Checks = []httpapi.Check{{Name: "identity providers", Optional: true, Run: v.Healthy}}
 	}}, change...)...)
 	return f, i
 }
@@ -81,6 +82,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 	type answers map[string]int
 	everyone := answers{"nobody": 200, "forger": 200, "stranger": 200, "operator": 200, "admin": 200}
+	members := answers{"nobody": 401, "forger": 401, "stranger": 200, "operator": 200, "admin": 200}
 	readers := answers{"nobody": 401, "forger": 401, "stranger": 403, "operator": 200, "admin": 200}
 	readersOfNothing := answers{"nobody": 401, "forger": 401, "stranger": 403, "operator": 404, "admin": 404}
 	writers := func(status int) answers {
@@ -100,6 +102,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 		"retryOrchestration":      writers(404),
 		"upgradeKyma":             writers(202),
 		"upgradeCluster":          writers(202),
+		"whoAmI":                  members,
+		"listLogins":              everyone,
 		"health":                  everyone,
 		"ready":                   everyone,
 		"metrics":                 {"nobody": 404, "forger": 404, "stranger": 404, "operator": 404, "admin": 404},
@@ -123,6 +127,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				require.Equal(t, caller == "forger", strings.Contains(challenge, `error="invalid_token", error_description="`))
 			case http.StatusForbidden:
 				require.Contains(t, problem(t, got, http.StatusForbidden, "").Detail, string(route.Role), "the role is named")
+				require.NotContains(t, got.text, "runtime", "the groups that have it are not")
 				require.Contains(t, got.header.Get("WWW-Authenticate"), `error="insufficient_scope"`)
 			}
 		}
@@ -166,6 +171,10 @@ func TestCase_A1(t *testing.T) {
 				require.Less(t, got.status, 500, why)
 			case test.may == unknown:
 				problem(t, got, http.StatusUnauthorized, "")
+			case route.Role == httpapi.RoleAny:
+				if who := read[orchestration.Identity](t, got); test.may == nothing {
+					require.Equal(t, []string{}, who.Roles, why)
+				}
 			default:
 				problem(t, got, http.StatusForbidden, "")
 			}
@@ -192,12 +201,16 @@ func TestAProviderThatIsAwayIsNotTheCallersFault(t *testing.T) {
 	t.Parallel()
 	f, i := withLogins(t)
 	require.Equal(t, http.StatusOK, f.get("/runtimes", "Authorization", "Bearer "+i.Token(issuer.Claims{"groups": "runtimeAdmin"})).status)
+	require.Equal(t, "ready", read[httpapi.ReadyResponse](t, f.get("/readyz")).Status)
 	i.SetFault(issuer.Away)
 	i.Rotate()
 	r := f.get("/runtimes", "Authorization", "Bearer "+i.Token(issuer.Claims{"groups": "runtimeAdmin"}))
 	problem(t, r, http.StatusServiceUnavailable, "")
 	require.NotEmpty(t, r.header.Get("Retry-After"))
 	require.NotContains(t, r.text, "login.example")
+	require.Equal(t, httpapi.ReadyResponse{Status: "degraded", Checks: []httpapi.CheckResult{
+		{Name: "identity providers", Status: "failed", Optional: true, Message: "no answer from https://login.example"},
+	}}, read[httpapi.ReadyResponse](t, f.get("/readyz")), "the server stays in service for everybody else")
 }
 
 // Every change says in the history who made it, with which roles, from where and by which request.

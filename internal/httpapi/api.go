@@ -129,7 +129,7 @@ func (a *api) admit(r *http.Request, role Role) (Identity, error) {
 		return Identity{}, err
 	}
 	if !who.May(role) {
-		return Identity{}, &statusError{status: http.StatusForbidden, message: "this needs the role " + string(role), code: codeScope}
+		return Identity{}, missing(role, who)
 	}
 	return who, nil
 }

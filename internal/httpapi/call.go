@@ -31,10 +31,6 @@ func (c *call) id(name string) (string, error) {
 
 // actor is who the change is recorded for.
 func (c *call) actor() fleet.Actor {
-	roles := make([]string, len(c.who.Roles))
-	for i, role := range c.who.Roles {
-		roles[i] = string(role)
-	}
 	trace := traceOf(c.ctx())
-	return fleet.Actor{User: c.who.User, Roles: roles, RequestID: trace.id, RemoteAddr: trace.remote}
+	return fleet.Actor{User: c.who.User, Roles: words(c.who.Roles), RequestID: trace.id, RemoteAddr: trace.remote}
 }

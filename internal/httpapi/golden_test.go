@@ -93,6 +93,8 @@ func TestAnswersAreTheGoldenOnes(t *testing.T) {
 		{"GET", "/healthz", "", ""},
 		{"GET", "/readyz", "", ""},
 		{"GET", "/metrics", "", ""},
+		{"GET", "/whoami", "", ""},
+		{"GET", "/logins", "", ""},
 		{"GET", "/runtimes", "/runtimes?page_size=1", ""},
 		{"GET", "/runtimes", "/runtimes?shoot=c-1&op_detail=last&kyma_config=true", ""},
 		{"GET", "/runtimes", "/runtimes?shoot=none", ""},

@@ -16,6 +16,8 @@ type Role string
 const (
 	// RoleNone marks routes that everyone may call, without a login.
 	RoleNone Role = "none"
+	// RoleAny marks routes that everyone may call who is logged in, with any role or with none.
+	RoleAny Role = "any"
 	// RoleOperator may read.
 	RoleOperator Role = "operator"
 	// RoleAdmin may read and write.
@@ -26,14 +28,16 @@ const (
 type Identity struct {
 	// User is the name under which changes are recorded.
 	User string
+	// Issuer is the address of the provider that vouches for the user; empty without a login.
+	Issuer string
 	// Roles are what the user may do; empty means nothing.
 	Roles []Role
 }
 
-// May reports whether the identity has the role that a route needs. An admin may do what an operator may.
+// May reports whether somebody who is logged in has the role that a route needs. An admin may do what an operator may.
 func (i Identity) May(role Role) bool {
 	switch role {
-	case RoleNone:
+	case RoleNone, RoleAny:
 		return true
 	case RoleOperator:
 		return slices.Contains(i.Roles, RoleOperator) || slices.Contains(i.Roles, RoleAdmin)

@@ -47,6 +47,8 @@ type Options struct {
 	// Loopback refuses requests whose Host header names another machine, so that no web page can reach a server without a login through a name
 	// that it controls.
 	Loopback bool
+	// Logins are where people get tokens that Authenticator takes. GET /logins shows them to everybody. Empty on a server without logins.
+	Logins []orchestration.Login
 	// BasePath is put before every route, such as "/api"; empty means none. It begins with a slash and does not end with one.
 	BasePath string
 

@@ -13,7 +13,7 @@ type route struct {
 	id      string
 	method  string
 	pattern string
-	// role is what the caller needs; RoleNone means that nobody is asked who they are.
+	// role is what the caller needs; RoleNone means that nobody is asked who they are, RoleAny that a login is enough.
 	role    Role
 	summary string
 	about   string
@@ -199,6 +199,18 @@ var routes = []route{
 			levelParameter,
 		),
 		answer: []Event{}, handle: (*api).listEvents,
+	},
+	{
+		id: "whoAmI", method: http.MethodGet, pattern: "/whoami", role: RoleAny,
+		summary: "Tell callers who they are taken for, and what they may do",
+		about:   "Callers without any role get an answer too. Without logins everybody is the user local and an admin.",
+		answer:  orchestration.Identity{}, handle: (*api).whoAmI,
+	},
+	{
+		id: "listLogins", method: http.MethodGet, pattern: "/logins", role: RoleNone,
+		summary: "List the logins that the server accepts",
+		about:   "For programs that log people in and know nothing but the address of the server. Empty on a server without logins. Nothing in it is secret.",
+		answer:  orchestration.LoginList{}, handle: (*api).listLogins,
 	},
 	{
 		id: "health", method: http.MethodGet, pattern: "/healthz", role: RoleNone, unlimited: true,

@@ -92,6 +92,11 @@ func TestEveryRouteAsksForItsRole(t *testing.T) {
 		switch route.Role {
 		case httpapi.RoleNone:
 			require.False(t, refused(nobody), route.ID)
+		case httpapi.RoleAny:
+			require.Equal(t, http.MethodGet, route.Method)
+			require.Equal(t, http.StatusUnauthorized, status(nobody), route.ID)
+			require.False(t, refused(stranger), route.ID)
+			require.False(t, refused(operator), route.ID)
 		case httpapi.RoleOperator:
 			require.Equal(t, http.MethodGet, route.Method)
 			require.Equal(t, http.StatusUnauthorized, status(nobody), route.ID)
