@@ -8,6 +8,7 @@ import (
 	"github.com/swell-fleet/swell/internal/auth"
 	"github.com/swell-fleet/swell/internal/config"
 	"github.com/swell-fleet/swell/internal/httpapi"
+	"github.com/swell-fleet/swell/orchestration"
 )
 
 // access is who may use the API.
@@ -16,6 +17,8 @@ type access struct {
 	// loopback is true when nobody logs in, and only this machine is served.
 	loopback bool
 	checks   []httpapi.Check
+	// logins are where people get their tokens.
+	logins []orchestration.Login
 	// about says it in one line, for the log.
 	about string
 }
@@ -38,8 +41,18 @@ func (a *App) newAccess(ctx context.Context) (access, error) {
 	return access{
 		authenticator: httpapi.Tokens{Verifier: verifier},
 		checks:        []httpapi.Check{{Name: "identity providers", Optional: true, Run: verifier.Healthy}},
+		logins:        logins(c),
 		about:         describe(c),
 	}, nil
+}
+
+// logins says where people log in.
+func logins(c config.Auth) []orchestration.Login {
+	list := make([]orchestration.Login, len(c.Issuers))
+	for i, issuer := range c.Issuers {
+		list[i] = orchestration.Login{Issuer: issuer, ClientID: c.LoginClient(), Scopes: c.Scopes}
+	}
+	return list
 }
 
 // describe says who may do what.
@@ -50,6 +63,6 @@ func describe(c config.Auth) string {
 		}
 		return strings.Join(list, ", ")
 	}
-	return fmt.Sprintf("tokens of %s for %s; admin: %s; operator: %s",
-		names(c.Issuers), names(c.Audiences), names(c.AdminGroups), names(c.OperatorGroups))
+	return fmt.Sprintf("tokens of %s for %s; login as %s; groups from the claim %s; admin: %s; operator: %s",
+		names(c.Issuers), names(c.Audiences), c.LoginClient(), c.GroupsClaim, names(c.AdminGroups), names(c.OperatorGroups))
 }

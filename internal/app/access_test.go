@@ -193,13 +193,36 @@ func TestTheServerStartsWithoutItsIdentityProvider(t *testing.T) {
 	token := "Bearer " + i.Token(issuer.Claims{"groups": "runtimeOperator"})
 	status, _ := s.send(http.MethodGet, "/runtimes", "", token)
 	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Contains(t, s.ready(), `"status":"degraded"`)
-	require.Contains(t, s.ready(), i.URL)
+	status, text := s.send(http.MethodGet, "/readyz", "", "")
+	require.Equal(t, http.StatusOK, status, "it serves, and everybody learns where to log in")
+	require.Contains(t, text, `"status":"degraded"`)
+	require.Contains(t, text, i.URL)
+	status, text = s.send(http.MethodGet, "/logins", "", "")
+	require.Equal(t, http.StatusOK, status)
+	require.JSONEq(t, `{"data":[{"issuer":"`+i.URL+`","clientID":"swell"}]}`, text)
 	i.SetFault(nil)
 	require.Eventually(t, func() bool { return strings.Contains(s.ready(), `"status":"ready"`) }, time.Minute, 50*time.Millisecond)
 	status, _ = s.send(http.MethodGet, "/runtimes", "", token)
 	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, s.log.String(), "admin: runtimeAdmin; operator: runtimeOperator")
+}
+
+// A person who knows the address of the server and nothing else finds out where to log in, and who they are after that. The log says what is in force.
+func TestTheServerTellsWhereToLogInAndWhoLoggedIn(t *testing.T) {
+	t.Parallel()
+	i := issuer.Start(t, time.Now)
+	s := startServer(t, map[string]string{
+		"auth-issuers": i.URL + ",https://other.example", "auth-audiences": "robots," + issuer.Audience, "auth-client-id": issuer.Audience,
+		"auth-scopes": "openid,groups", "auth-admin-groups": "chiefs", "auth-operator-groups": "",
+	}, nil)
+	status, text := s.send(http.MethodGet, "/logins", "", "")
+	require.Equal(t, http.StatusOK, status)
+	const login = `{"issuer":"%s","clientID":"swell","scopes":["openid","groups"]}`
+	require.JSONEq(t, `{"data":[`+fmt.Sprintf(login, i.URL)+`,`+fmt.Sprintf(login, "https://other.example")+`]}`, text)
+	status, text = s.send(http.MethodGet, "/whoami", "", "Bearer "+i.Token(issuer.Claims{"sub": "ann", "groups": "chiefs"}))
+	require.Equal(t, http.StatusOK, status, text)
+	require.JSONEq(t, fmt.Sprintf(`{"user":"ann (%[1]s)","issuer":"%[1]s","roles":["admin"]}`, i.URL), text)
+	require.Contains(t, s.log.String(), fmt.Sprintf(`access="tokens of %s, https://other.example for robots, swell; login as swell; `+
+		`groups from the claim groups; admin: chiefs; operator: nobody"`, i.URL))
 }
 
 func TestTheServerServesTLS(t *testing.T) {
@@ -240,6 +263,7 @@ func TestFaultsInTheSettingsEndTheStart(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]map[string]string{
 		"login.example":  {"auth-issuers": "login.example", "auth-audiences": "x"},
+		"http://login.":  {"auth-issuers": "http://login.example", "auth-audiences": "x"},
 		"HS256":          {"auth-issuers": "https://login.example", "auth-audiences": "x", "auth-algorithms": "HS256"},
 		"no-such-file":   {"tls-cert": "no-such-file", "tls-key": "no-such-file"},
 		"no certificate": nil,
