@@ -11,14 +11,14 @@ import (
 
 // CheckIssuer returns an error that says what is wrong with the address of a provider.
 func CheckIssuer(issuer string) error {
-	if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || !secure(u) {
+	if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || !Secure(u) {
 		return fmt.Errorf("the issuer %q is not an https address (http is accepted for this machine only)", issuer)
 	}
 	return nil
 }
 
-// secure reports whether nobody on the way can answer instead of the provider.
-func secure(u *url.URL) bool {
+// Secure reports whether nobody on the way can answer instead of the provider.
+func Secure(u *url.URL) bool {
 	host := u.Hostname()
 	return u.Scheme == "https" || u.Scheme == "http" && (host == "localhost" || host == "127.0.0.1" || host == "::1")
 }
@@ -60,7 +60,7 @@ func (t limitedTransport) CloseIdleConnections() {
 
 // RoundTrip implements http.RoundTripper.
 func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !secure(r.URL) {
+	if !Secure(r.URL) {
 		return nil, fmt.Errorf("the address %q of the provider is not an https address", r.URL.Scheme+"://"+r.URL.Host)
 	}
 	response, err := t.next.RoundTrip(r)

@@ -193,7 +193,7 @@ func (p *provider) read(ctx context.Context) ([]jose.JSONWebKey, error) {
 	if err := found.Claims(&document); err != nil {
 		return nil, fmt.Errorf("discover: %w", err)
 	}
-	if u, err := url.Parse(document.Keys); err != nil || !secure(u) {
+	if u, err := url.Parse(document.Keys); err != nil || !Secure(u) {
 		return nil, fmt.Errorf("the address of its keys %q is not an https address", document.Keys)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.Keys, nil)
