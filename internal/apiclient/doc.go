@@ -21,6 +21,8 @@
 //			return apiclient.GetPage[StatusResponse](ctx, api, path, query, number, pageSize)
 //		})
 //
+// Lists without an object around them are read with GetPlainPage, those that only grow at their begin with WalkNewestFirst.
+//
 // A write. With an idempotency key it is repeated under that key when the answer got lost; without one it is repeated only when no
 // connection could be made at all:
 //

@@ -48,8 +48,8 @@ func Get[T any](ctx context.Context, c *Client, path []string, query url.Values)
 // anything but exactly one object is an error.
 func Send[T any](ctx context.Context, c *Client, req Request) (T, error) {
 	var value T
-	err := c.send(ctx, req, func(body []byte) error {
-		return decodeObject(body, &value)
+	err := c.send(ctx, req, func(got reply) error {
+		return decodeObject(got.body, &value)
 	})
 	if err != nil {
 		var none T
@@ -60,14 +60,26 @@ func Send[T any](ctx context.Context, c *Client, req Request) (T, error) {
 
 // SendNoBody sends a request like Send and ignores the body of the answer.
 func SendNoBody(ctx context.Context, c *Client, req Request) error {
-	return c.send(ctx, req, func([]byte) error { return nil })
+	return c.send(ctx, req, func(reply) error { return nil })
 }
 
 func decodeObject(body []byte, value any) error {
-	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+	if !beginsWith(body, '{') {
 		return errors.New("it is not a JSON object")
 	}
 	return json.Unmarshal(body, value)
+}
+
+// beginsWith says whether the first character of a JSON text is the given one.
+func beginsWith(body []byte, first byte) bool {
+	trimmed := bytes.TrimLeft(body, " \t\r\n")
+	return len(trimmed) > 0 && trimmed[0] == first
+}
+
+// reply is a good answer that has been read to its end.
+type reply struct {
+	header http.Header
+	body   []byte
 }
 
 // call is a request with everything that does not change from one try to the next.
@@ -84,7 +96,7 @@ func (c *call) describe(err error) error {
 	return fmt.Errorf("%s %s: %w", c.Method, shorten(printable(c.address)), err)
 }
 
-func (c *Client) send(ctx context.Context, req Request, decode func(body []byte) error) error {
+func (c *Client) send(ctx context.Context, req Request, decode func(reply) error) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -92,11 +104,11 @@ func (c *Client) send(ctx context.Context, req Request, decode func(body []byte)
 	if err != nil {
 		return err
 	}
-	body, err := c.retry(ctx, prepared)
+	got, err := c.retry(ctx, prepared)
 	if err != nil {
 		return err
 	}
-	if err := decode(body); err != nil {
+	if err := decode(got); err != nil {
 		return prepared.describe(fmt.Errorf("decode answer: %w", err))
 	}
 	return nil
@@ -124,23 +136,27 @@ func (c *Client) prepare(req Request) (*call, error) {
 	return prepared, nil
 }
 
-// attempt sends the request once and returns the body of a good answer.
-func (c *Client) attempt(ctx context.Context, call *call) ([]byte, error) {
+// attempt sends the request once and returns a good answer.
+func (c *Client) attempt(ctx context.Context, call *call) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.AttemptTimeout)
 	defer cancel()
 	request, err := c.newRequest(ctx, call)
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
 	response, err := c.opts.HTTPClient.Do(request)
 	if err != nil {
-		return nil, &transportError{err: withoutAddress(err)}
+		return reply{}, &transportError{err: withoutAddress(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
 	if !slices.Contains(call.Expect, response.StatusCode) {
-		return nil, c.failure(call, response)
+		return reply{}, c.failure(call, response)
 	}
-	return c.readBody(response)
+	body, err := c.readBody(response)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{header: response.Header, body: body}, nil
 }
 
 func (c *Client) newRequest(ctx context.Context, call *call) (*http.Request, error) {

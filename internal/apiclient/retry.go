@@ -32,7 +32,7 @@ func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
 // retry sends a call until it is answered for good.
-func (c *Client) retry(ctx context.Context, call *call) ([]byte, error) {
+func (c *Client) retry(ctx context.Context, call *call) (reply, error) {
 	pauses := &pauses{
 		BackOff: &backoff.ExponentialBackOff{
 			InitialInterval:     c.opts.FirstPause,
@@ -43,11 +43,11 @@ func (c *Client) retry(ctx context.Context, call *call) ([]byte, error) {
 	}
 	var tries int
 	var last error
-	body, err := backoff.Retry(ctx, func() ([]byte, error) {
+	got, err := backoff.Retry(ctx, func() (reply, error) {
 		tries++
-		body, err := c.attempt(ctx, call)
+		got, err := c.attempt(ctx, call)
 		if err == nil {
-			return body, nil
+			return got, nil
 		}
 		last = err
 		var status *statusError
@@ -55,17 +55,17 @@ func (c *Client) retry(ctx context.Context, call *call) ([]byte, error) {
 			pauses.atLeast = min(status.retryAfter, c.opts.RetryAfterCap)
 		}
 		if !call.mayRepeat(err) {
-			return nil, backoff.Permanent(err)
+			return reply{}, backoff.Permanent(err)
 		}
-		return nil, err
+		return reply{}, err
 	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(c.opts.Tries), backoff.WithMaxElapsedTime(0))
 	if err == nil {
-		return body, nil
+		return got, nil
 	}
 	var status *statusError
 	if errors.As(err, &status) {
 		// It says method and address by itself.
-		return nil, status.err
+		return reply{}, status.err
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = interrupted(cause, last)
@@ -73,7 +73,7 @@ func (c *Client) retry(ctx context.Context, call *call) ([]byte, error) {
 	if tries > 1 {
 		err = fmt.Errorf("after %d tries: %w", tries, err)
 	}
-	return nil, call.describe(err)
+	return reply{}, call.describe(err)
 }
 
 // interrupted is the error of a call whose context ended. What went wrong before is told too.

@@ -3,9 +3,7 @@ package apiclient
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/url"
 )
 
 const (
@@ -15,48 +13,6 @@ const (
 	// maxRows ends the walk through a list that has no end.
 	maxRows = 2_000_000
 )
-
-// Page is one page of a list.
-type Page[T any] struct {
-	// Rows are the rows of the page.
-	Rows []T
-	// Count is the number of rows that the server says the page holds.
-	Count int
-	// TotalCount is the number of rows that the server says all pages hold.
-	TotalCount int
-}
-
-// UnmarshalJSON reads the form that all lists have, and refuses an object that has none of its members: an empty page ends a walk, so
-// nothing else may look like one.
-func (p *Page[T]) UnmarshalJSON(data []byte) error {
-	var wire struct {
-		Data       *[]T `json:"data"`
-		Count      *int `json:"count"`
-		TotalCount *int `json:"totalCount"`
-	}
-	if err := json.Unmarshal(data, &wire); err != nil {
-		return err
-	}
-	if wire.Data == nil && wire.Count == nil && wire.TotalCount == nil {
-		return errors.New("it is not a page of a list")
-	}
-	*p = Page[T]{Rows: []T{}}
-	if wire.Data != nil {
-		p.Rows = *wire.Data
-	}
-	if wire.Count != nil {
-		p.Count = *wire.Count
-	}
-	if wire.TotalCount != nil {
-		p.TotalCount = *wire.TotalCount
-	}
-	return nil
-}
-
-// GetPage reads one page. A size of 0 leaves the size to the server.
-func GetPage[T any](ctx context.Context, c *Client, path []string, query url.Values, number, size int) (Page[T], error) {
-	return Get[Page[T]](ctx, c, path, pageQuery(query, number, size))
-}
 
 // Walk reads all pages, from 1 to the first empty one, and returns every row once, in the order in which they came; id tells rows
 // apart. What the server says about the total does not end the walk.
@@ -71,8 +27,11 @@ func GetPage[T any](ctx context.Context, c *Client, path []string, query url.Val
 // A server that sends the same rows for ever gets an error, and so does everything else that keeps a page from being read: a part of
 // a list is never returned.
 func Walk[T any](ctx context.Context, id func(row *T) string, fetch func(ctx context.Context, number int) (Page[T], error)) ([]T, error) {
-	w := &walk[T]{id: id, fetch: fetch, limit: maxRows, rows: []T{}, index: map[string]int{}}
-	return w.run(ctx)
+	return newWalk(id, fetch).run(ctx)
+}
+
+func newWalk[T any](id func(*T) string, fetch func(context.Context, int) (Page[T], error)) *walk[T] {
+	return &walk[T]{id: id, fetch: fetch, limit: maxRows, rows: []T{}, index: map[string]int{}}
 }
 
 type walk[T any] struct {
@@ -109,10 +68,14 @@ func (w *walk[T]) run(ctx context.Context) ([]T, error) {
 			continue
 		}
 		if stale++; stale >= maxStalePages {
-			return nil, fmt.Errorf("read all pages: page %d repeats earlier rows, and so do the %d before it; the server does not seem to know pages",
-				number, maxStalePages-1)
+			return nil, staleError(number)
 		}
 	}
+}
+
+func staleError(number int) error {
+	return fmt.Errorf("read all pages: page %d repeats earlier rows, and so do the %d before it; the server does not seem to know pages",
+		number, maxStalePages-1)
 }
 
 // advance reads the next page, and whatever else has to be read so that no row moved past it.
