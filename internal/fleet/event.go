@@ -40,6 +40,8 @@ type Event struct {
 	OperationID     string
 	RuntimeID       string
 	InstanceID      string
+	// ShootName is the name of the runtime's Shoot. It is not stored with the event; whoever reads events gets it.
+	ShootName string
 	// From and To are the states before and after, where a state changed.
 	From State
 	To   State

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/uptrace/bun"
+
 	"github.com/swell-fleet/swell/internal/fleet"
 )
 
@@ -37,7 +39,13 @@ func (t *Tx) AppendEvents(ctx context.Context, events []fleet.Event) error {
 	return nil
 }
 
-// ListEvents returns a page of the history, newest first.
+// shootOfEvent is the name of the Shoot that an event is about: that of its operation, else that of its runtime.
+const shootOfEvent = `COALESCE(
+	NULLIF((SELECT o.shoot_name FROM operations AS o WHERE o.id = events.operation_id), ''),
+	(SELECT r.shoot_name FROM runtimes AS r WHERE r.instance_id = events.instance_id), '') AS shoot_name`
+
+// ListEvents returns a page of the history, newest first. The number of all that match is counted in an index; without a filter that is one
+// entry for every event that is kept.
 func (s *Store) ListEvents(ctx context.Context, f fleet.EventFilter, p fleet.Page) ([]fleet.Event, int, error) {
 	q := listQuery{table: "events", key: "id", order: []string{"id DESC"}}
 	if f.OrchestrationID != "" {
@@ -55,7 +63,15 @@ func (s *Store) ListEvents(ctx context.Context, f fleet.EventFilter, p fleet.Pag
 			q.in("instance_id", f.InstanceIDs)
 		}
 	}
-	rows, total, err := list[eventRow](ctx, s, q, p)
+	if err := checkPage(p); err != nil {
+		return nil, 0, err
+	}
+	var rows []eventRow
+	var total int
+	err := s.snapshot(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		total, err = readList(ctx, tx, &q, p, columns[eventRow](tx, "")+", "+shootOfEvent, &rows)
+		return err
+	})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -65,7 +81,7 @@ func (s *Store) ListEvents(ctx context.Context, f fleet.EventFilter, p fleet.Pag
 		out[i] = fleet.Event{
 			ID: r.ID, At: timeOf(r.At), Kind: fleet.EventKind(r.Kind), Level: fleet.Level(r.Level), OrchestrationID: r.OrchestrationID,
 			OperationID: r.OperationID, RuntimeID: r.RuntimeID, InstanceID: r.InstanceID, From: fleet.State(r.FromState), To: fleet.State(r.ToState),
-			Message: r.Message,
+			Message: r.Message, ShootName: r.ShootName,
 		}
 		if r.Actor != "" {
 			// What cannot be read shows as nobody; it must not hide the event.

@@ -201,6 +201,8 @@ type eventRow struct {
 	ToState         string `bun:"to_state"`
 	Message         string `bun:"message"`
 	Actor           string `bun:"actor"`
+	// ShootName is looked up when events are read.
+	ShootName string `bun:"shoot_name,scanonly"`
 }
 
 // runtimeRow is a row of the table runtimes without its document.

@@ -75,6 +75,34 @@ func testEvents(t *testing.T, open Open) {
 	require.Greater(t, rows[0].ID, full.ID)
 }
 
+// An event names the Shoot of its operation as it was then, else that of its runtime.
+func testEventsNameTheShoot(t *testing.T, open Open) {
+	s := open(t, newClock().Now)
+	put(t, s, "import", newRuntime(1), newRuntime(2))
+	o := newOrchestration("o-1")
+	op := newOperation(o.ID, 0, 1)
+	op.ShootName = "c-then"
+	unnamed := newOperation(o.ID, 1, 2)
+	unnamed.ShootName = ""
+	insert(t, s, o, op, unnamed)
+	update(t, s, func(ctx context.Context, tx fleet.Tx) error {
+		return tx.AppendEvents(ctx, []fleet.Event{
+			{Message: "operation", OrchestrationID: o.ID, OperationID: op.ID, InstanceID: "i-1"},
+			{Message: "operation without a name", OrchestrationID: o.ID, OperationID: unnamed.ID, InstanceID: "i-2"},
+			{Message: "runtime", InstanceID: "i-1", ShootName: "is not stored"},
+			{Message: "gone", OperationID: "none", InstanceID: "none"},
+			{Message: "orchestration", OrchestrationID: o.ID},
+		})
+	})
+	rows, _, err := s.ListEvents(t.Context(), fleet.EventFilter{}, page)
+	require.NoError(t, err)
+	got := map[string]string{}
+	for _, e := range rows {
+		got[e.Message] = e.ShootName
+	}
+	require.Equal(t, map[string]string{"operation": "c-then", "operation without a name": "c-2", "runtime": "c-1", "gone": "", "orchestration": ""}, got)
+}
+
 func testRetention(t *testing.T, open Open) {
 	clock := newClock()
 	s := open(t, clock.Now)

@@ -63,6 +63,7 @@ func Run(t *testing.T, open Open) {
 		"AllRuntimes":             testAllRuntimes,
 		"RuntimeVersions":         testRuntimeVersions,
 		"Events":                  testEvents,
+		"EventsNameTheShoot":      testEventsNameTheShoot,
 		"Retention":               testRetention,
 		"Text":                    testText,
 		"Pages":                   testPages,
