@@ -52,6 +52,14 @@ type ExtendedClient interface {
 	// removed. Long pages are sent in several requests; after an error some of them may have been taken in, and importing the same page
 	// again does no harm.
 	ImportRuntimes(page runtime.RuntimesPage) (ImportResponse, error)
+	// ListEvents returns the history of all that the server does, newest first.
+	//
+	// With a Page and a PageSize it returns that page. When one of them is missing it reads all pages and returns the history as it was when
+	// it began, each event once; Count and TotalCount are then the number returned. Events that are added meanwhile are left out. The
+	// result is complete or there is an error, never a part. Data is never nil without an error.
+	ListEvents(params EventParameters) (EventList, error)
+	// ListOrchestrationEvents returns the history of one orchestration and its operations like ListEvents.
+	ListOrchestrationEvents(orchestrationID string, params EventParameters) (EventList, error)
 	// WhoAmI returns who the server takes the caller for, also one without any role. Roles is never nil without an error. A server that
 	// does not know the call answers 404.
 	WhoAmI() (Identity, error)
