@@ -109,18 +109,18 @@ func (c *client) onePageOfEvents(params EventParameters, queries []url.Values, g
 // allEvents reads all events that a query asks for as they were when the first page was read: what is added meanwhile would be in the result
 // only in parts.
 func (c *client) allEvents(query url.Values, size int, get eventPage) ([]Event, error) {
-	var newest *Event
+	var newest Event
 	rows, err := apiclient.WalkNewestFirst(c.ctx, func(e *Event) string { return e.ID }, func(ctx context.Context, number int) (apiclient.Page[Event], error) {
 		page, err := get(ctx, query, number, size)
-		if newest == nil && len(page.Rows) > 0 {
-			newest = &page.Rows[0]
+		if newest.ID == "" && len(page.Rows) > 0 {
+			newest = page.Rows[0]
 		}
 		return page, err
 	})
-	if err != nil || newest == nil {
-		return rows, err
+	if err != nil {
+		return nil, err
 	}
-	limit, numbered := eventNumber(newest)
+	limit, numbered := eventNumber(&newest)
 	return slices.DeleteFunc(rows, func(e Event) bool {
 		n, ok := eventNumber(&e)
 		return ok && numbered && n > limit

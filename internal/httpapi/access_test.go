@@ -230,8 +230,8 @@ func TestTheHistorySaysWhoDidWhat(t *testing.T) {
 	send("r-retry", http.MethodPost, "/orchestrations/o-1/retry", `{"operation-id":"op-1"}`)
 	send("r-cancel", http.MethodPut, "/orchestrations/o-1/cancel", "")
 
-	found := map[string]httpapi.Event{}
-	for _, e := range read[[]httpapi.Event](t, f.get("/events", "Authorization", token)) {
+	found := map[string]orchestration.Event{}
+	for _, e := range read[[]orchestration.Event](t, f.get("/events", "Authorization", token)) {
 		if e.RequestID != "" {
 			require.Equal(t, "ann@example.com", e.User)
 			require.ElementsMatch(t, []string{"admin", "operator"}, e.Roles)
@@ -239,16 +239,18 @@ func TestTheHistorySaysWhoDidWhat(t *testing.T) {
 			found[e.RequestID] = e
 		}
 	}
-	require.Equal(t, fleet.EventImported, found["r-import"].Kind)
+	require.Equal(t, string(fleet.EventImported), found["r-import"].Kind)
 	require.Contains(t, found["r-import"].Message, "1 runtimes added")
-	require.Equal(t, fleet.EventCreated, found["r-create"].Kind)
+	require.Equal(t, string(fleet.EventCreated), found["r-create"].Kind)
 	require.Equal(t, `created: upgradeCluster to 1.33.4 of {"target":"all"} by 7 workers`, found["r-create"].Message)
-	require.Equal(t, fleet.EventRetry, found["r-retry"].Kind)
+	require.Equal(t, string(fleet.EventRetry), found["r-retry"].Kind)
 	require.Contains(t, found["r-retry"].Message, "asked to repeat 1 operations")
-	require.Equal(t, fleet.EventCancel, found["r-cancel"].Kind)
+	require.Equal(t, string(fleet.EventCancel), found["r-cancel"].Kind)
 
-	own := read[httpapi.EventList](t, f.get("/orchestrations/o-1/events", "Authorization", token)).Data
-	require.True(t, slices.ContainsFunc(own, func(e httpapi.Event) bool { return e.Kind == fleet.EventCancel && e.User == "ann@example.com" }))
+	own := read[orchestration.EventList](t, f.get("/orchestrations/o-1/events", "Authorization", token)).Data
+	require.True(t, slices.ContainsFunc(own, func(e orchestration.Event) bool {
+		return e.Kind == string(fleet.EventCancel) && e.User == "ann@example.com"
+	}))
 	o := read[orchestration.StatusResponse](t, f.get("/orchestrations/"+found["r-create"].OrchestrationID, "Authorization", token))
 	require.Equal(t, 7, o.Parameters.Strategy.Parallel.Workers, "what was asked is kept whole")
 }
@@ -355,7 +357,7 @@ func TestTheAddressOfACaller(t *testing.T) {
 			r.Header.Set("X-Forwarded-For", test.forwarded)
 		}
 		require.Equal(t, http.StatusAccepted, f.send(r).status)
-		require.Equal(t, test.want, read[[]httpapi.Event](t, f.get("/events"))[0].RemoteAddr, "%+v", test)
+		require.Equal(t, test.want, read[[]orchestration.Event](t, f.get("/events"))[0].RemoteAddr, "%+v", test)
 		require.Contains(t, f.log.String(), "remote_addr="+test.want)
 	}
 }

@@ -221,7 +221,7 @@ func TestCase_C1(t *testing.T) {
 			r := f.send(request(http.MethodPut, "/orchestrations/"+id+"/cancel", nil))
 			require.Equal(t, orchestration.UpgradeResponse{OrchestrationID: id}, read[orchestration.UpgradeResponse](t, r))
 			require.Equal(t, want, read[orchestration.StatusResponse](t, f.get("/orchestrations/"+id)).State)
-			history := read[httpapi.EventList](t, f.get("/orchestrations/"+id+"/events"))
+			history := read[orchestration.EventList](t, f.get("/orchestrations/"+id+"/events"))
 			if events != 0 {
 				require.Equal(t, events, history.TotalCount, "the second call changes nothing")
 			}

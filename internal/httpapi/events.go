@@ -6,67 +6,40 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/orchestration"
 )
 
 const (
 	instanceIDsParam = "instance_ids"
+	operationIDParam = "operation_id"
 	levelParam       = "level"
 	totalCountHeader = "X-Total-Count"
 )
 
 var (
-	eventLevels    = []fleet.Level{fleet.LevelInfo, fleet.LevelError}
-	levelParameter = parameter{name: levelParam, kind: textParam, words: append(words(eventLevels), allLevels), about: "Keeps events of this level. Default all."}
+	eventLevels = []fleet.Level{fleet.LevelInfo, fleet.LevelError}
+	// eventParams are the filters of events.
+	eventParams = listParams(
+		filter(instanceIDsParam, "Instance IDs, separated by commas or repeated. Without any the events of all runtimes are listed."),
+		parameter{name: operationIDParam, kind: textParam, about: "Keeps the events of this operation."},
+		parameter{
+			name: levelParam, kind: textParam, words: append(words(eventLevels), orchestration.EventLevelAll),
+			about: "Keeps events of this level. Default all.",
+		},
+	)
 )
-
-const allLevels = "all"
-
-// Event is one entry of the history. The first six keys are those of older clients, which read keys in any letter case.
-type Event struct {
-	// ID is a number as text; later events have greater numbers.
-	ID         string      `json:"id"`
-	Level      fleet.Level `json:"level"`
-	InstanceID string      `json:"instanceID,omitempty"`
-	// OperationID is empty for what concerns a whole orchestration.
-	OperationID string    `json:"operationID,omitempty"`
-	Message     string    `json:"message"`
-	CreatedAt   time.Time `json:"createdAt"`
-
-	OrchestrationID string          `json:"orchestrationID,omitempty"`
-	RuntimeID       string          `json:"runtimeID,omitempty"`
-	Kind            fleet.EventKind `json:"kind"`
-	// From and To are the states before and after, where a state changed.
-	From fleet.State `json:"from,omitempty"`
-	To   fleet.State `json:"to,omitempty"`
-	// User is who asked for it; empty for what the server does by itself.
-	User string `json:"user,omitempty"`
-	// Roles are what the user was allowed to do.
-	Roles []string `json:"roles,omitempty"`
-	// RequestID is the ID of the request by which it was asked for.
-	RequestID string `json:"requestID,omitempty"`
-	// RemoteAddr is the address that the request came from.
-	RemoteAddr string `json:"remoteAddr,omitempty"`
-}
-
-// EventList is one page of events.
-type EventList struct {
-	Data       []Event `json:"data"`
-	Count      int     `json:"count"`
-	TotalCount int     `json:"totalCount"`
-}
 
 // levels returns the levels of events that are asked for.
 func (q *query) levels() []fleet.Level {
 	word, ok := q.one(levelParam)
 	level := fleet.Level(strings.ToLower(word))
 	switch {
-	case !ok, level == allLevels:
+	case !ok, level == orchestration.EventLevelAll:
 		return nil
 	case !slices.Contains(eventLevels, level):
-		q.fail(levelParam, fmt.Sprintf("%s is no level; known are %s, %s", quote(word), joinWords(eventLevels), allLevels))
+		q.fail(levelParam, fmt.Sprintf("%s is no level; known are %s, %s", quote(word), joinWords(eventLevels), orchestration.EventLevelAll))
 	}
 	return []fleet.Level{level}
 }
@@ -88,9 +61,22 @@ func (q *query) instanceIDs() []string {
 	return ids
 }
 
+// operationID returns the ID of the operation whose events are asked for. An empty one must not bring the events of all.
+func (q *query) operationID() string {
+	id, ok := q.one(operationIDParam)
+	if ok && id == "" {
+		q.fail(operationIDParam, "is empty")
+	}
+	return id
+}
+
+// eventFilter returns the filters of events.
+func (q *query) eventFilter() fleet.EventFilter {
+	return fleet.EventFilter{InstanceIDs: q.instanceIDs(), OperationID: q.operationID(), Levels: q.levels()}
+}
+
 func (a *api) listEvents(c *call) (answer, error) {
-	page := c.query.page(a.PageSize, a.MaxPageSize)
-	filter := fleet.EventFilter{InstanceIDs: c.query.instanceIDs(), Levels: c.query.levels()}
+	page, filter := c.query.page(a.PageSize, a.MaxPageSize), c.query.eventFilter()
 	if c.query.err != nil {
 		return answer{}, c.query.err
 	}
@@ -102,8 +88,7 @@ func (a *api) listEvents(c *call) (answer, error) {
 }
 
 func (a *api) listOrchestrationEvents(c *call) (answer, error) {
-	page := c.query.page(a.PageSize, a.MaxPageSize)
-	levels := c.query.levels()
+	page, filter := c.query.page(a.PageSize, a.MaxPageSize), c.query.eventFilter()
 	if c.query.err != nil {
 		return answer{}, c.query.err
 	}
@@ -111,25 +96,32 @@ func (a *api) listOrchestrationEvents(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	events, total, err := a.events(c, fleet.EventFilter{OrchestrationID: o.ID, Levels: levels}, page)
+	filter.OrchestrationID = o.ID
+	if filter.OperationID != "" {
+		// An operation that does not exist must not look like one without a history.
+		if _, err := a.Reader.Operation(c.ctx(), o.ID, filter.OperationID); err != nil {
+			return answer{}, fmt.Errorf("get operation: %w", err)
+		}
+	}
+	events, total, err := a.events(c, filter, page)
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{body: EventList{Data: events, Count: len(events), TotalCount: total}}, nil
+	return answer{body: orchestration.EventList{Data: events, Count: len(events), TotalCount: total}}, nil
 }
 
-func (a *api) events(c *call, filter fleet.EventFilter, page fleet.Page) ([]Event, int, error) {
+func (a *api) events(c *call, filter fleet.EventFilter, page fleet.Page) ([]orchestration.Event, int, error) {
 	rows, total, err := a.Reader.ListEvents(c.ctx(), filter, page)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list events: %w", err)
 	}
-	events := make([]Event, len(rows))
+	events := make([]orchestration.Event, len(rows))
 	for i, row := range rows {
-		events[i] = Event{
-			ID: strconv.FormatInt(row.ID, 10), Level: row.Level, InstanceID: row.InstanceID, OperationID: row.OperationID,
-			Message: row.Message, CreatedAt: row.At.UTC(), OrchestrationID: row.OrchestrationID, RuntimeID: row.RuntimeID, Kind: row.Kind,
-			From: row.From, To: row.To, User: row.Actor.User, Roles: row.Actor.Roles, RequestID: row.Actor.RequestID,
-			RemoteAddr: row.Actor.RemoteAddr,
+		events[i] = orchestration.Event{
+			ID: strconv.FormatInt(row.ID, 10), Level: string(row.Level), InstanceID: row.InstanceID, OperationID: row.OperationID,
+			Message: row.Message, CreatedAt: row.At.UTC(), OrchestrationID: row.OrchestrationID, RuntimeID: row.RuntimeID,
+			ShootName: row.ShootName, Kind: string(row.Kind), From: string(row.From), To: string(row.To), User: row.Actor.User,
+			Roles: row.Actor.Roles, RequestID: row.Actor.RequestID, RemoteAddr: row.Actor.RemoteAddr,
 		}
 	}
 	return events, total, nil

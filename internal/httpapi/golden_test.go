@@ -109,6 +109,8 @@ func TestAnswersAreTheGoldenOnes(t *testing.T) {
 		{"GET", "/orchestrations/{orchestration_id}/operations/{operation_id}", "/orchestrations/o-1/operations/op-4", ""},
 		{"GET", "/orchestrations/{orchestration_id}/leftout", "/orchestrations/o-1/leftout", ""},
 		{"GET", "/orchestrations/{orchestration_id}/events", "/orchestrations/o-1/events", ""},
+		{"GET", "/orchestrations/{orchestration_id}/events", "/orchestrations/o-1/events?operation_id=op-2&instance_ids=in-rt-2&level=error", ""},
+		{"GET", "/orchestrations/{orchestration_id}/events", "/orchestrations/o-1/events?operation_id=none", ""},
 		{"GET", "/events", "/events?instance_ids=in-rt-1,in-rt-2", ""},
 		{"GET", "/events", "/events?instance_ids=in-rt-2&instance_ids=in-rt-1&level=info", ""},
 		{"GET", "/events", "/events?instance_ids=none", ""},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/httpapi"
+	"github.com/swell-fleet/swell/orchestration"
 )
 
 // reader answers questions as a test wants it; what the test does not set must not be asked.
@@ -52,7 +53,7 @@ func TestChangesAreRecordedWithTheirUserAndRequest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.post("/upgrade/cluster", `{"targets":{"include":[{"target":"all"}]}}`, "X-Request-ID", "req-7")
-	events := read[[]httpapi.Event](t, f.get("/events"))
+	events := read[[]orchestration.Event](t, f.get("/events"))
 	require.Len(t, events, 1)
 	require.Equal(t, httpapi.LocalUser, events[0].User)
 	require.Equal(t, "req-7", events[0].RequestID)

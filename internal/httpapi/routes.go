@@ -160,8 +160,8 @@ var routes = []route{
 	{
 		id: "listOrchestrationEvents", method: http.MethodGet, pattern: "/orchestrations/{orchestration_id}/events", role: RoleOperator,
 		summary: "List the events of an orchestration, newest first",
-		query:   listParams(levelParameter),
-		answer:  EventList{}, errors: []int{404}, handle: (*api).listOrchestrationEvents,
+		query:   eventParams,
+		answer:  orchestration.EventList{}, errors: []int{404}, handle: (*api).listOrchestrationEvents,
 	},
 	{
 		id: "cancelOrchestration", method: http.MethodPut, pattern: "/orchestrations/{orchestration_id}/cancel", role: RoleAdmin,
@@ -194,11 +194,8 @@ var routes = []route{
 		id: "listEvents", method: http.MethodGet, pattern: "/events", role: RoleOperator,
 		summary: "List events of runtimes, newest first",
 		about:   "The answer is a plain list, as older clients expect it; the header X-Total-Count has the number of all that match.",
-		query: listParams(
-			filter(instanceIDsParam, "Instance IDs, separated by commas or repeated. Without any the events of all runtimes are listed."),
-			levelParameter,
-		),
-		answer: []Event{}, handle: (*api).listEvents,
+		query:   eventParams,
+		answer:  []orchestration.Event{}, handle: (*api).listEvents,
 	},
 	{
 		id: "whoAmI", method: http.MethodGet, pattern: "/whoami", role: RoleAny,

@@ -37,7 +37,11 @@ var wordLists = map[reflect.Type][]string{
 		orchestration.WaitBackendUnavailable,
 	}),
 	reflect.TypeFor[runtime.State](): words(fleet.RuntimeStates),
-	reflect.TypeFor[fleet.Level]():   words(eventLevels),
+}
+
+// fieldWords are the values of fields that are plain text in the published types and have a fixed set of them nevertheless.
+var fieldWords = map[reflect.Type]map[string][]string{
+	reflect.TypeFor[orchestration.Event](): {"level": words(eventLevels)},
 }
 
 // of returns the schema of a value's type.
@@ -109,6 +113,9 @@ func (s *schemas) fields(t reflect.Type, d direction, properties object, require
 			continue
 		}
 		property := s.schema(field.Type, d)
+		if list, ok := fieldWords[t][name]; ok && d == response {
+			property["enum"] = list
+		}
 		if d == request {
 			property = orNull(property)
 		}
