@@ -101,7 +101,7 @@ var table = rules{
 		{"modernc.org/sqlite", []pattern{"internal/store/..."}},
 		{"github.com/jackc/pgx/v5", []pattern{"internal/store/...", "internal/engine/riverjobs", "internal/testkit/..."}},
 
-		{"github.com/coreos/go-oidc/v3", []pattern{"internal/auth"}},
+		{"github.com/coreos/go-oidc/v3", []pattern{"internal/auth", "internal/cli/..."}},
 		{"github.com/go-jose/go-jose/v4", []pattern{"internal/auth", "internal/testkit/..."}},
 		{"golang.org/x/oauth2", []pattern{"orchestration", "internal/apiclient", "internal/cli/..."}},
 
@@ -110,8 +110,8 @@ var table = rules{
 		{"github.com/mattn/go-isatty", []pattern{"internal/cli/..."}},
 		{"golang.org/x/term", []pattern{"internal/cli/..."}},
 		{"github.com/knadh/koanf", []pattern{"internal/config"}},
-		{"go.yaml.in/yaml/v3", []pattern{"internal/policy"}},
-		{"github.com/gofrs/flock", []pattern{"internal/store/..."}},
+		{"go.yaml.in/yaml/v3", []pattern{"internal/policy", "internal/cli/..."}},
+		{"github.com/gofrs/flock", []pattern{"internal/store/...", "internal/cli/..."}},
 
 		{"github.com/gardener/gardener", gardenerUsers},
 		{"k8s.io", kubernetesUsers},

@@ -5,8 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,24 +13,29 @@ import (
 
 	"github.com/swell-fleet/swell/internal/app"
 	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/contexts"
+	"github.com/swell-fleet/swell/internal/cli/login"
 	"github.com/swell-fleet/swell/internal/cli/orchestrations"
 	"github.com/swell-fleet/swell/internal/cli/policy"
 	"github.com/swell-fleet/swell/internal/cli/runtimes"
 	"github.com/swell-fleet/swell/internal/cli/serve"
 	"github.com/swell-fleet/swell/internal/cli/taskrun"
+	"github.com/swell-fleet/swell/internal/cli/tokens"
 	"github.com/swell-fleet/swell/internal/cli/upgrade"
+	"github.com/swell-fleet/swell/orchestration"
 )
 
 // NewRoot returns the program with all its verbs.
 func NewRoot(c *console.Console) *cobra.Command {
-	var tokenFile string
+	var who access
 	root := &cobra.Command{
 		Use:   "swell",
 		Short: "Upgrade fleets of managed Kyma runtimes",
 		Long: `Upgrade fleets of managed Kyma runtimes: which ones, to which version, when, and how many at once.
 
 See also: swell help exit-codes, swell help output, swell help environment, swell help targets.`,
-		Example: `  swell upgrade cluster --target 'region=^eu-' --version 1.34.7 --wait
+		Example: `  swell login --url https://swell.example.com
+  swell upgrade cluster --target 'region=^eu-' --version 1.34.7 --wait
   swell orchestrations
   swell runtimes --state failed`,
 		Version:       app.Version(),
@@ -41,7 +45,10 @@ See also: swell help exit-codes, swell help output, swell help environment, swel
 			if err := noEmptyValues(cmd); err != nil {
 				return err
 			}
-			return settle(c, tokenFile)
+			if local(cmd) {
+				return nil
+			}
+			return who.settle(cmd.Context(), c)
 		},
 	}
 	root.SetIn(c.In)
@@ -50,10 +57,9 @@ See also: swell help exit-codes, swell help output, swell help environment, swel
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return console.Usagef("%w\nsee '%s --help'", err, cmd.CommandPath())
 	})
-	flags := root.PersistentFlags()
-	flags.StringVar(&c.URL, "url", "", "`URL` of the server [$SWELL_URL] (default "+console.DefaultURL+")")
-	flags.StringVar(&tokenFile, "token-file", "", "`FILE` that holds the bearer token; $SWELL_TOKEN holds the token itself")
-	root.AddCommand(upgrade.NewCommand(c), orchestrations.NewCommand(c), runtimes.NewCommand(c), taskrun.NewCommand(c), policy.NewCommand(c), serve.NewCommand(c))
+	who.addFlags(root, c)
+	root.AddCommand(upgrade.NewCommand(c), orchestrations.NewCommand(c), runtimes.NewCommand(c), taskrun.NewCommand(c), policy.NewCommand(c),
+		login.NewCommand(c), login.NewLogoutCommand(c), login.NewWhoAmICommand(c), contexts.NewCommand(c), serve.NewCommand(c))
 	root.AddCommand(topics()...)
 	fitHelp(root, c)
 	return root
@@ -74,29 +80,14 @@ func noEmptyValues(cmd *cobra.Command) error {
 	return &console.ExitError{Code: console.ExitUsage, Err: errors.Join(problems...)}
 }
 
-// settle reads the global flags and variables.
-func settle(c *console.Console, tokenFile string) error {
-	if c.URL == "" {
-		c.URL = c.Getenv("SWELL_URL")
-	}
-	if c.URL == "" {
-		c.URL = console.DefaultURL
-	}
-	if u, err := url.Parse(c.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return console.Usagef("the address of the server, %q, does not have the form http://host:port", console.Clean(c.URL))
-	}
-	c.Token = c.Getenv("SWELL_TOKEN")
-	if tokenFile != "" {
-		text, err := os.ReadFile(tokenFile)
-		if err != nil {
-			return console.Usagef("--token-file: %w", err)
+// local reports whether a command works without a server, and has to even when the contexts are broken.
+func local(cmd *cobra.Command) bool {
+	for ; cmd != nil; cmd = cmd.Parent() {
+		if _, ok := cmd.Annotations[console.Local]; ok || cmd.Name() == "completion" {
+			return true
 		}
-		c.Token = strings.TrimSpace(string(text))
 	}
-	if strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return console.Usagef("the token holds characters that no token has, such as a line break")
-	}
-	return nil
+	return false
 }
 
 // Run carries the command line out and returns the exit code.
@@ -119,16 +110,31 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 		return code
 	}
 	_, _ = fmt.Fprintln(c.Err, "swell: "+cleanLines(err.Error()))
-	if code == console.ExitUnavailable {
+	if _, elsewhere := errors.AsType[*tokens.ProviderError](err); code == console.ExitUnavailable && !elsewhere {
 		c.Notef("the server is expected at %s; --url or SWELL_URL names another one, 'swell serve' starts one", console.Clean(c.URL))
 	}
+	if refused, ok := errors.AsType[*orchestration.Error](err); ok && refused.Status == http.StatusUnauthorized {
+		c.Notef("%s", unknown(c))
+	}
 	return code
+}
+
+// unknown says what to do when the server does not know who asks.
+func unknown(c *console.Console) string {
+	switch c.Source.(type) {
+	case tokens.Given:
+		return "it was shown the token of " + console.TokenVariable
+	case tokens.File:
+		return "it was shown the token of --token-file"
+	default:
+		return "log in with '" + c.Command("login") + "', or give a token with " + console.TokenVariable + " or --token-file"
+	}
 }
 
 // isUsage reports whether cobra refused the command line. It has no types for that.
 func isUsage(err error) bool {
 	text := err.Error()
-	for _, prefix := range []string{"unknown command", "accepts ", "requires ", "required flag", "invalid argument"} {
+	for _, prefix := range []string{"unknown command", "accepts ", "requires ", "required flag", "invalid argument", "if any flags in the group"} {
 		if strings.HasPrefix(text, prefix) {
 			return true
 		}

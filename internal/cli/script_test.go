@@ -25,6 +25,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(server.close)
 			env.Values[serverKey{}] = server
 			env.Setenv("SWELL_URL", address)
+			env.Setenv("SWELL_HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("TZ", "UTC")
 			return nil
 		},

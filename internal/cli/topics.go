@@ -20,7 +20,8 @@ func topics() []*cobra.Command {
   3    an orchestration that was waited for was canceled,
        or a question was not answered with yes
   4    the server did not answer, or is not able to at the moment
-  5    the server refused who asked or what was asked (status 4xx)
+  5    the server refused who asked or what was asked (status 4xx),
+       or there is no login any more
   130  a signal ended the command; an orchestration that was watched goes on
 
 With cancel --wait, being canceled is the wanted end: exit code 0.`,
@@ -40,8 +41,14 @@ stream. Messages for people always go to the error stream.`,
 			Short: "Variables that the program reads",
 			Long: `Variables that the program reads:
 
-  SWELL_URL        address of the server; --url wins over it
-  SWELL_TOKEN      bearer token (an OIDC ID token); --token-file wins over it
+  SWELL_URL        address of the server
+  SWELL_CONTEXT    name of the context that names the server; --url and
+                   --context win over both, and they over the current context
+  SWELL_TOKEN      bearer token (an OIDC ID token); --token-file wins over it,
+                   and it over a login
+  SWELL_HOME       folder of contexts and tokens (default: swell in the folder
+                   of configuration files, such as ~/.config)
+  BROWSER          program that swell login shows the login page with
   SWELL_*          every setting of the server: see swell serve --help
   NO_COLOR         anything but empty: no colors
   TERM=dumb        plain lines instead of a view that is redrawn

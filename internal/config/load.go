@@ -21,7 +21,7 @@ import (
 const EnvPrefix = "SWELL_"
 
 // foreignEnv are variables with the prefix that are not settings of the server: the command line and the tests read them.
-var foreignEnv = []string{"SWELL_CONFIG", "SWELL_URL", "SWELL_TOKEN", "SWELL_LANDSCAPE", "SWELL_TEST_POSTGRES"}
+var foreignEnv = []string{"SWELL_CONFIG", "SWELL_URL", "SWELL_CONTEXT", "SWELL_TOKEN", "SWELL_HOME", "SWELL_LANDSCAPE", "SWELL_TEST_POSTGRES"}
 
 // Sources are what settings are read from.
 type Sources struct {

@@ -3,35 +3,37 @@ package console
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
-	"golang.org/x/oauth2"
-
+	"github.com/swell-fleet/swell/internal/cli/tokens"
 	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
 )
 
 // Orchestrations returns a client of the server's orchestrations whose requests end with ctx.
 func (c *Console) Orchestrations(ctx context.Context) orchestration.ExtendedClient {
-	return orchestration.NewExtendedClient(ctx, c.URL, c.TokenSource())
+	return orchestration.NewExtendedClientWithHTTP(ctx, c.URL, c.client())
 }
 
 // Runtimes returns a client of the server's runtimes whose requests end with ctx.
 func (c *Console) Runtimes(ctx context.Context) runtime.Client {
-	var client *http.Client
-	if tokens := c.TokenSource(); tokens != nil {
-		client = oauth2.NewClient(ctx, tokens)
-	}
-	return runtime.NewClientWithContext(ctx, c.URL, client)
+	return runtime.NewClientWithContext(ctx, c.URL, c.client())
 }
 
-// TokenSource returns the source of the bearer token, nil when there is no token.
-func (c *Console) TokenSource() oauth2.TokenSource {
-	if c.Token == "" {
-		return nil
+// client returns what sends requests to the server, and the token with them.
+func (c *Console) client() *http.Client {
+	base := c.Base
+	if base == nil {
+		base = http.DefaultTransport
 	}
-	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: c.Token})
+	// An address that cannot be read is reported by the clients.
+	server, err := url.Parse(c.URL)
+	if c.Source == nil || err != nil {
+		return &http.Client{Transport: base}
+	}
+	return &http.Client{Transport: &tokens.Transport{Server: server, Source: c.Source, Base: base}}
 }
 
 // patience is how long a call may take before the user is told that it is still being tried.

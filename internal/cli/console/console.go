@@ -4,13 +4,18 @@ package console
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
+
+	"github.com/swell-fleet/swell/internal/cli/home"
+	"github.com/swell-fleet/swell/internal/cli/tokens"
 )
 
 // Console is the surroundings of a command.
@@ -26,17 +31,37 @@ type Console struct {
 	Environ []string
 	// Clock tells the time.
 	Clock func() time.Time
-	// URL and Token are the global flags --url and --token-file, already read.
-	URL   string
-	Token string
+	// URL is the address of the server.
+	URL string
+	// Home is where contexts and tokens are kept.
+	Home home.Folder
+	// Context is how the server is reached beyond its address; without a name when the user has no context for it.
+	Context home.Context
+	// Source brings the bearer token; nil when there is none.
+	Source tokens.Source
+	// Base carries the requests to the server; nil means http.DefaultTransport.
+	Base http.RoundTripper
+	// Globals are the flags of the command line that say which server is meant and who asks, for commands that a user is to copy.
+	Globals []string
 }
 
-// DefaultURL is the address of the server when neither --url nor SWELL_URL says one.
+// The variables that say which server is meant and who asks.
+const (
+	URLVariable     = "SWELL_URL"
+	ContextVariable = "SWELL_CONTEXT"
+	TokenVariable   = "SWELL_TOKEN"
+)
+
+// Local is the annotation of commands that work without a server.
+const Local = "local"
+
+// DefaultURL is the address of the server when nothing says one.
 const DefaultURL = "http://127.0.0.1:8080"
 
 // New returns the surroundings of the real process, with the clock that it goes by.
 func New(clock func() time.Time) *Console {
 	c := &Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Clock: clock}
+	c.Home = home.Of(c.Getenv)
 	c.Person = isatty.IsTerminal(os.Stdin.Fd())
 	if isatty.IsTerminal(os.Stdout.Fd()) && c.Getenv("TERM") != "dumb" {
 		c.Screen = terminal{os.Stdout}
@@ -114,11 +139,7 @@ func Clean(s string) string {
 
 // Command returns a command line of this program that a user can copy. It reaches the same server.
 func (c *Console) Command(args ...string) string {
-	words := []string{"swell"}
-	if c.URL != "" && c.URL != DefaultURL && c.URL != c.Getenv("SWELL_URL") {
-		words = append(words, "--url", c.URL)
-	}
-	words = append(words, args...)
+	words := slices.Concat([]string{"swell"}, c.Globals, args)
 	for i, word := range words {
 		words[i] = quoteWord(Clean(word))
 	}

@@ -85,10 +85,8 @@ func TestCommandsCanBeCopied(t *testing.T) {
 	c := &console.Console{URL: console.DefaultURL}
 	require.Equal(t, "swell orchestrations o-1 --state 'in progress'", c.Command("orchestrations", "o-1", "--state", "in progress"))
 	require.Equal(t, `swell '' 'it'\''s' '$(rm)'`, c.Command("", "it's", "$(rm)"))
-	c.URL = "https://swell.example/api"
-	require.Equal(t, "swell --url https://swell.example/api o", c.Command("o"))
-	c.Environ = []string{"SWELL_URL=https://swell.example/api"}
-	require.Equal(t, "swell o", c.Command("o"))
+	c.Globals = []string{"--url", "https://swell.example/api", "--token-file", "my token"}
+	require.Equal(t, "swell --url https://swell.example/api --token-file 'my token' o", c.Command("o"))
 }
 
 func TestListFlags(t *testing.T) {

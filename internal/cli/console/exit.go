@@ -9,6 +9,10 @@ import (
 	"net/http"
 	"net/url"
 
+	"golang.org/x/oauth2"
+
+	"github.com/swell-fleet/swell/internal/cli/home"
+	"github.com/swell-fleet/swell/internal/cli/tokens"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
@@ -24,7 +28,7 @@ const (
 	ExitCanceled = 3
 	// ExitUnavailable means that the server did not answer.
 	ExitUnavailable = 4
-	// ExitRefused means that the server did not accept who asks or what was asked.
+	// ExitRefused means that the server did not accept who asks or what was asked, or that the user has to log in.
 	ExitRefused = 5
 	// ExitInterrupted means that the command was ended by a signal.
 	ExitInterrupted = 130
@@ -65,6 +69,18 @@ func ExitCode(err error) int {
 	}
 	if answer, ok := errors.AsType[*orchestration.Error](err); ok {
 		return statusCode(answer.Status)
+	}
+	if errors.Is(err, home.ErrBroken) {
+		return ExitUsage
+	}
+	if _, ok := errors.AsType[*tokens.AbsentError](err); ok {
+		return ExitRefused
+	}
+	if provider, ok := errors.AsType[*tokens.ProviderError](err); ok && provider.Away {
+		return ExitUnavailable
+	}
+	if _, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		return ExitRefused
 	}
 	if unreachable(err) {
 		return ExitUnavailable

@@ -114,7 +114,7 @@ func watch(ctx context.Context, u *upgrade, out *bytes.Buffer, screen console.Sc
 	}
 	u.begun = time.Now()
 	f := &follower{
-		console: &console.Console{Out: out, Err: out, Clock: time.Now, URL: "http://swell", Screen: screen},
+		console: &console.Console{Out: out, Err: out, Clock: time.Now, URL: "http://swell", Globals: []string{"--url", "http://swell"}, Screen: screen},
 		options: Options{ID: "o-1", Out: out, Redraw: screen != nil},
 		source:  source{id: "o-1", connect: func(ctx context.Context) client { return upgradeClient{u, ctx} }},
 	}

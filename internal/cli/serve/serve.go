@@ -26,7 +26,8 @@ Settings come from a YAML file (--config), from environment variables and from f
 Without authentication the server listens on a loopback address only.`,
 		Example: `  swell serve --gardener-kubeconfig garden.yaml --gardener-namespace garden-kyma
   SWELL_DATABASE_URL=postgres://swell@db/swell swell serve --config swell.yaml`,
-		Args: cobra.NoArgs,
+		Args:        cobra.NoArgs,
+		Annotations: map[string]string{console.Local: ""},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&file, "config", "", "YAML file with settings [$SWELL_CONFIG]")

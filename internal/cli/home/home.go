@@ -1,0 +1,138 @@
+// Package home is the folder in which the command line keeps contexts and tokens: private to the user, each file written whole or not at all.
+package home
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Variable names the folder; without it the folder is "swell" in the user's folder of configuration files.
+const Variable = "SWELL_HOME"
+
+// ErrNone is returned where nothing can be kept: the user has no home.
+var ErrNone = errors.New("there is no folder to keep it in: neither " + Variable + " nor HOME is set")
+
+const (
+	folderMode = 0o700
+	fileMode   = 0o600
+	// tryAgain is how often a lock that another process holds is tried again.
+	tryAgain = 20 * time.Millisecond
+)
+
+// Folder is such a folder. It need not exist. The zero Folder keeps nothing.
+type Folder struct{ path string }
+
+// At returns the folder at a path.
+func At(path string) Folder { return Folder{path: path} }
+
+// Of returns the folder of the user whose variables getenv reads.
+func Of(getenv func(string) string) Folder {
+	if path := getenv(Variable); path != "" {
+		return At(path)
+	}
+	base, err := os.UserConfigDir()
+	if err != nil {
+		return Folder{}
+	}
+	return At(filepath.Join(base, "swell"))
+}
+
+// Path returns where a file is.
+func (f Folder) Path(name string) string { return filepath.Join(f.path, name) }
+
+// Read returns what is in a file; fs.ErrNotExist when there is none. A file that others could read is made private.
+func (f Folder) Read(name string) ([]byte, error) {
+	if f.path == "" {
+		return nil, fs.ErrNotExist
+	}
+	path := f.Path(name)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("find file: %w", err)
+	}
+	if info.Mode().Perm()&^fileMode != 0 {
+		if err := os.Chmod(path, fileMode); err != nil {
+			return nil, fmt.Errorf("make file private: %w", err)
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	return data, nil
+}
+
+// Write makes a file hold data and nothing else, private to the user. Who reads it meanwhile finds the old text or the new one.
+func (f Folder) Write(name string, data []byte) (err error) {
+	path := f.Path(name)
+	if err := f.make(path); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("make file: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temporary.Name()))
+		}
+	}()
+	_, err = temporary.Write(data)
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if err = errors.Join(err, temporary.Close()); err != nil {
+		return fmt.Errorf("write file: %w", err)
+	}
+	if err := os.Rename(temporary.Name(), path); err != nil {
+		return fmt.Errorf("put file in its place: %w", err)
+	}
+	return nil
+}
+
+// Remove removes a file and reports whether there was one.
+func (f Folder) Remove(name string) (bool, error) {
+	if f.path == "" {
+		return false, nil
+	}
+	err := os.Remove(f.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("remove file: %w", err)
+	}
+	return true, nil
+}
+
+// Lock keeps other processes that lock the same file away until the returned function is called. It waits for them as long as ctx lasts.
+func (f Folder) Lock(ctx context.Context, name string) (unlock func(), err error) {
+	path := f.Path(name) + ".lock"
+	if err := f.make(path); err != nil {
+		return nil, err
+	}
+	lock := flock.New(path, flock.SetPermissions(fileMode))
+	if _, err := lock.TryLockContext(ctx, tryAgain); err != nil {
+		return nil, fmt.Errorf("wait for another process: %w", err)
+	}
+	// Closing the file unlocks it, too; there is nothing to be done about an error.
+	return func() { _ = lock.Unlock() }, nil
+}
+
+// make makes the folder of a file.
+func (f Folder) make(path string) error {
+	if f.path == "" {
+		return ErrNone
+	}
+	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package login
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/display"
+	"github.com/swell-fleet/swell/internal/cli/tokens"
+	"github.com/swell-fleet/swell/orchestration"
+)
+
+// whoami is who a user is, as programs read it.
+type whoami struct {
+	orchestration.Identity
+
+	Server  string `json:"server"`
+	Context string `json:"context,omitempty"`
+	// Token says where the token comes from: login, file or environment; empty without a token.
+	Token string `json:"token,omitempty"`
+	// TokenExpiresAt is when the token ends. That of a login is renewed by itself.
+	TokenExpiresAt *time.Time `json:"tokenExpiresAt,omitempty"`
+}
+
+// NewWhoAmICommand returns "swell whoami".
+func NewWhoAmICommand(c *console.Console) *cobra.Command {
+	var output console.Format
+	cmd := &cobra.Command{
+		Use:   "whoami",
+		Short: "Show who the server takes you for, and what you may do",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			who, err := ask(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			if output == console.JSON {
+				return c.PrintJSON(who)
+			}
+			who.print(c)
+			return nil
+		},
+	}
+	console.OutputFlag(cmd, &output)
+	return cmd
+}
+
+func ask(ctx context.Context, c *console.Console) (whoami, error) {
+	identity, err := console.Call(c, func() (orchestration.Identity, error) { return c.Orchestrations(ctx).WhoAmI() })
+	if err != nil {
+		return whoami{}, err
+	}
+	who := whoami{Identity: identity, Server: c.URL, Context: c.Context.Name, Token: origin(c.Source)}
+	if c.Source == nil {
+		return who, nil
+	}
+	token, err := c.Source.Token(ctx)
+	if err != nil {
+		return whoami{}, err
+	}
+	if expiry, ok := tokens.Expiry(token); ok {
+		who.TokenExpiresAt = &expiry
+	}
+	return who, nil
+}
+
+// origin says where a token comes from.
+func origin(source tokens.Source) string {
+	switch source.(type) {
+	case *tokens.Session:
+		return "login"
+	case tokens.File:
+		return "file"
+	case tokens.Given:
+		return "environment"
+	default:
+		return ""
+	}
+}
+
+func (w *whoami) print(c *console.Console) {
+	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
+	about := map[string]string{"login": "of the login, renewed by itself", "file": "of --token-file", "environment": "of " + console.TokenVariable}[w.Token]
+	if about != "" && w.TokenExpiresAt != nil {
+		about += "; ends " + clock.Both(*w.TokenExpiresAt)
+	}
+	var d display.Details
+	d.Add("User", w.User)
+	d.Add("Roles", strings.Join(w.Roles, ", "))
+	d.Add("Server", w.Server)
+	d.Add("Context", w.Context)
+	d.Add("Issuer", w.Issuer)
+	d.Add("Token", about)
+	d.Print(c)
+	if len(w.Roles) == 0 {
+		c.Notef("without a role you may not even read; ask for one of the groups that the server knows")
+	}
+}
