@@ -10,23 +10,20 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/swell-fleet/swell/landscape/internal/faults"
+	"github.com/swell-fleet/swell/landscape/internal/port"
 )
 
 // Door is one fleet's entrance to the API. Close it when done.
 type Door struct {
-	address string
 	handler http.Handler
 	tls     *tls.Config
-	// holder keeps the port while the door refuses connections.
-	holder int
+	// port is kept while the door refuses connections.
+	port *port.Port
 
 	mu     sync.Mutex
 	server *http.Server
@@ -41,19 +38,19 @@ type Door struct {
 // Open listens on a loopback address and serves handler behind it. Port 0
 // chooses a free one.
 func Open(address string, handler http.Handler, config *tls.Config) (*Door, error) {
-	holder, bound, err := hold(address)
+	held, err := port.Hold(address)
 	if err != nil {
 		return nil, err
 	}
-	d := &Door{address: bound, handler: handler, tls: config, holder: holder, state: newState(faults.Plan{}), stop: func() {}}
+	d := &Door{handler: handler, tls: config, port: held, state: newState(faults.Plan{}), stop: func() {}}
 	if err := d.open(); err != nil {
-		return nil, errors.Join(err, unix.Close(holder))
+		return nil, errors.Join(err, held.Release())
 	}
 	return d, nil
 }
 
 // Address returns host and port of the door.
-func (d *Door) Address() string { return d.address }
+func (d *Door) Address() string { return d.port.Address() }
 
 // SetPlan puts the rules of a plan in force from now on, instead of those before.
 func (d *Door) SetPlan(plan faults.Plan) error {
@@ -93,10 +90,7 @@ func (d *Door) Close() error {
 	d.stop()
 	d.closed.Wait()
 	d.shutLocked()
-	if err := unix.Close(d.holder); err != nil {
-		return fmt.Errorf("release port: %w", err)
-	}
-	return nil
+	return d.port.Release()
 }
 
 func (d *Door) open() error {
@@ -110,7 +104,7 @@ func (d *Door) openLocked() error {
 	if d.server != nil {
 		return nil
 	}
-	listener, err := (&net.ListenConfig{Control: sharePort}).Listen(context.Background(), "tcp", d.address)
+	listener, err := d.port.Listen()
 	if err != nil {
 		return fmt.Errorf("open door: %w", err)
 	}
