@@ -1,6 +1,6 @@
 // Command swell-landscape is a simulator: a local fleet of Gardener Shoots behind
-// Gardener's own API server, for demonstrations and tests. Nothing behind it is
-// a cluster.
+// Gardener's own API server, and an OpenID Connect provider, for demonstrations and
+// tests. Nothing behind it is a cluster or a person.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/swell-fleet/swell/landscape/internal/apiserver"
+	"github.com/swell-fleet/swell/landscape/internal/issuer"
 )
 
 func main() {
@@ -20,6 +21,7 @@ func main() {
 
 func run() int {
 	apiserver.Quiet()
+	issuer.Quiet()
 	options, err := parse(os.Args[1:], os.Stderr)
 	switch {
 	case errors.Is(err, errHelp):

@@ -88,6 +88,12 @@ func TestReadyLineSaysWhereEverythingIs(t *testing.T) {
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&info))
 	require.NoError(t, response.Body.Close())
 	require.Len(t, info.Fleets, 1)
+	require.Equal(t, p.info.IssuerInfo, info.IssuerInfo)
+	require.Equal(t, "main", info.IssuerID)
+	response, err = http.Get(info.Issuer + "/.well-known/openid-configuration")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.NoError(t, response.Body.Close())
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.ended(t))
 }
@@ -133,7 +139,7 @@ func TestRefusesPublicAddresses(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, flag := range []string{"--listen", "--control"} {
+	for _, flag := range []string{"--listen", "--control", "--issuer"} {
 		command := exec.Command(self, "--dir", t.TempDir(), "--shoots", "1", flag, "0.0.0.0:0")
 		command.Env = append(os.Environ(), asProgram+"=1")
 		output, err := command.CombinedOutput()

@@ -24,6 +24,7 @@ type options struct {
 	listen         string
 	control        string
 	provisioner    string
+	issuer         string
 	kymas          bool
 	fleet          fleetgen.Options
 	settings       gardenlet.Settings
@@ -61,6 +62,7 @@ func parse(args []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "loopback address of the API server's door for the main fleet")
 	flags.StringVar(&o.control, "control", "127.0.0.1:0", "loopback address of the simulator's control interface")
 	flags.StringVar(&o.provisioner, "provisioner", "127.0.0.1:0", "loopback address of the main fleet's Provisioner")
+	flags.StringVar(&o.issuer, "issuer", "127.0.0.1:0", "loopback address of the main OpenID Connect provider")
 	flags.BoolVar(&o.kymas, "kymas", false, "give every runtime of the main fleet a Kyma, behind an API server of their own")
 	flags.StringVar(&o.fleet.Namespace, "namespace", "garden-swell", "namespace of the main fleet: garden- and up to 10 characters")
 	flags.IntVar(&o.fleet.Shoots, "shoots", 200, "how many Shoots the main fleet has")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/swell-fleet/swell/landscape/internal/control"
 	"github.com/swell-fleet/swell/landscape/internal/fleetgen"
+	"github.com/swell-fleet/swell/landscape/internal/issuer"
 	"github.com/swell-fleet/swell/landscape/internal/landscape"
 )
 
@@ -37,7 +38,11 @@ func serve(ctx context.Context, o options, output io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	info := func() control.Info { return describe(o, listener.Addr().String(), fleet) }
+	provider, err := l.CreateIssuer(landscape.MainIssuer, issuer.Options{Listen: o.issuer})
+	if err != nil {
+		return err
+	}
+	info := func() control.Info { return describe(o, listener.Addr().String(), fleet, provider) }
 	server := &http.Server{
 		Handler:           control.New(l, fleet.Namespace, info),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -74,7 +79,7 @@ func announce(o options, info control.Info, output io.Writer) error {
 	return nil
 }
 
-func describe(o options, address string, fleet *landscape.Fleet) control.Info {
+func describe(o options, address string, fleet *landscape.Fleet, provider *landscape.Issuer) control.Info {
 	return control.Info{
 		Simulator:          landscape.Name,
 		Gardener:           "v1.150.0",
@@ -87,6 +92,7 @@ func describe(o options, address string, fleet *landscape.Fleet) control.Info {
 		UpgradeTarget:      fleetgen.UpgradeTarget,
 		KubernetesVersions: fleetgen.Versions(),
 		FleetInfo:          control.Describe(fleet),
+		IssuerInfo:         control.DescribeIssuer(provider),
 	}
 }
 

@@ -1,5 +1,6 @@
 // Package control serves the simulator's own HTTP interface on a loopback
-// address: fleets, faults, the simulated clock, the audit log, and single Shoots.
+// address: fleets, faults, the simulated clock, the audit log, single Shoots, and
+// OpenID Connect providers.
 // It knows no users; whoever reaches the address may do everything.
 package control
 
@@ -13,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/swell-fleet/swell/landscape/internal/issuer"
 	"github.com/swell-fleet/swell/landscape/internal/landscape"
 )
 
@@ -33,8 +35,10 @@ type Info struct {
 	// UpgradeTarget is the version that every Shoot of a plain fleet can go to.
 	UpgradeTarget      string   `json:"upgradeTarget"`
 	KubernetesVersions []string `json:"kubernetesVersions"`
-	// FleetInfo is about the fleet that the simulator was started with.
+	// FleetInfo and IssuerInfo are about those that the simulator was started with.
 	FleetInfo
+	IssuerInfo
+
 	Fleets []FleetInfo `json:"fleets,omitempty"`
 }
 
@@ -69,6 +73,7 @@ func New(l *landscape.Landscape, main string, info func() Info) http.Handler {
 	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) { s.answer(w, http.StatusOK, s.fullInfo()) })
 	mux.HandleFunc("GET /fleets", func(w http.ResponseWriter, _ *http.Request) { s.answer(w, http.StatusOK, s.fullInfo().Fleets) })
 	mux.Handle("POST /fleets", s.route(s.createFleet))
+	s.addIssuers(mux)
 	mux.Handle("GET /fleets/{namespace}", s.route(s.getFleet))
 	mux.Handle("DELETE /fleets/{namespace}", s.route(s.deleteFleet))
 	routes := map[string]func(*http.Request) (any, error){
@@ -124,9 +129,9 @@ func (s *Server) route(handle func(*http.Request) (any, error)) http.Handler {
 func statusOf(err error) int {
 	var kubernetes apierrors.APIStatus
 	switch {
-	case errors.Is(err, landscape.ErrInvalid):
+	case errors.Is(err, landscape.ErrInvalid), errors.Is(err, issuer.ErrInvalid):
 		return http.StatusBadRequest
-	case errors.Is(err, landscape.ErrNotFound):
+	case errors.Is(err, landscape.ErrNotFound), errors.Is(err, issuer.ErrNotFound):
 		return http.StatusNotFound
 	case errors.Is(err, landscape.ErrExists):
 		return http.StatusConflict
@@ -154,8 +159,10 @@ func (s *Server) namespace(r *http.Request) string {
 }
 
 // read decodes a JSON body strictly. No body leaves into as it is.
-func read(r *http.Request, into any) error {
-	decoder := json.NewDecoder(r.Body)
+func read(r *http.Request, into any) error { return decode(r.Body, into) }
+
+func decode(from io.Reader, into any) error {
+	decoder := json.NewDecoder(from)
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: read body: %w", landscape.ErrInvalid, err)

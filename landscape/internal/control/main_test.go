@@ -25,6 +25,7 @@ import (
 	"github.com/swell-fleet/swell/landscape/internal/control"
 	"github.com/swell-fleet/swell/landscape/internal/fleetgen"
 	"github.com/swell-fleet/swell/landscape/internal/gardenlet"
+	"github.com/swell-fleet/swell/landscape/internal/issuer"
 	"github.com/swell-fleet/swell/landscape/internal/landscape"
 )
 
@@ -40,6 +41,7 @@ var (
 
 func TestMain(m *testing.M) {
 	apiserver.Quiet()
+	issuer.Quiet()
 	dir, err := os.MkdirTemp("", "landscape-test-")
 	must(err)
 	defer func() { _ = os.RemoveAll(dir) }()

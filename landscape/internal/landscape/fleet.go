@@ -22,9 +22,9 @@ import (
 var (
 	// ErrInvalid says that the caller asked for something impossible.
 	ErrInvalid = errors.New("invalid")
-	// ErrNotFound says that there is no such fleet or Shoot.
+	// ErrNotFound says that there is no such fleet, Shoot or issuer.
 	ErrNotFound = errors.New("not found")
-	// ErrExists says that the fleet exists already.
+	// ErrExists says that the fleet or issuer exists already.
 	ErrExists = errors.New("exists already")
 )
 

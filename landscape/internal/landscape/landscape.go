@@ -1,5 +1,5 @@
 // Package landscape puts the simulator together: etcd, Gardener's API server,
-// the simulated gardenlet, the audit log, and one door per fleet.
+// the simulated gardenlet, the audit log, one door per fleet, and OpenID Connect providers.
 package landscape
 
 import (
@@ -53,8 +53,9 @@ type Landscape struct {
 
 	kymas kymas
 
-	mu     sync.Mutex
-	fleets map[string]*Fleet
+	mu      sync.Mutex
+	fleets  map[string]*Fleet
+	issuers issuers
 
 	// run ends with Close.
 	run     context.Context //nolint:containedctx // What starts later runs until Close, too.
@@ -71,7 +72,7 @@ func Start(ctx context.Context, dir string, log *slog.Logger) (*Landscape, error
 	}
 	l := &Landscape{
 		dir: dir, log: log, identities: apiserver.NewIdentities(), fleets: map[string]*Fleet{},
-		cancel: func() {}, failed: make(chan error, 1),
+		issuers: issuers{byID: map[string]*Issuer{}}, cancel: func() {}, failed: make(chan error, 1),
 	}
 	if err := l.start(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -168,6 +169,7 @@ func (l *Landscape) Close() error {
 		}
 	}
 	l.fleets = map[string]*Fleet{}
+	problems = append(problems, l.closeIssuers())
 	l.mu.Unlock()
 	l.cancel()
 	l.running.Wait()
