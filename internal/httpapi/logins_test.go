@@ -36,7 +36,7 @@ func TestCallersLearnWhoTheyAre(t *testing.T) {
 		require.NotContains(t, r.text, "others", "groups are not told")
 	}
 	problem(t, f.get("/whoami"), http.StatusUnauthorized, "")
-	require.Equal(t, `{"user":"local","roles":["admin"]}`+"\n", newFixture(t).get("/whoami").text)
+	require.JSONEq(t, `{"user":"local","roles":["admin"]}`, newFixture(t).get("/whoami").text)
 }
 
 func TestEverybodyLearnsWhereToLogIn(t *testing.T) {
@@ -51,7 +51,7 @@ func TestEverybodyLearnsWhereToLogIn(t *testing.T) {
 		readDocument(t, f).conforms(t, "/logins", http.MethodGet, r)
 		require.Equal(t, orchestration.LoginList{Data: logins}, read[orchestration.LoginList](t, r))
 	}
-	require.Equal(t, `{"data":[]}`+"\n", newFixture(t).get("/logins").text, "there is none on a server without logins")
+	require.JSONEq(t, `{"data":[]}`, newFixture(t).get("/logins").text, "there is none on a server without logins")
 }
 
 // A program tells by the header that a new token would help, and by the reason that it only has to be refreshed.
