@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"golang.org/x/oauth2"
-
 	"github.com/swell-fleet/swell/internal/cli/home"
 	"github.com/swell-fleet/swell/internal/cli/tokens"
 	"github.com/swell-fleet/swell/orchestration"
@@ -76,11 +74,13 @@ func ExitCode(err error) int {
 	if _, ok := errors.AsType[*tokens.AbsentError](err); ok {
 		return ExitRefused
 	}
-	if provider, ok := errors.AsType[*tokens.ProviderError](err); ok && provider.Away {
-		return ExitUnavailable
-	}
-	if _, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		return ExitRefused
+	if provider, ok := errors.AsType[*tokens.ProviderError](err); ok {
+		switch {
+		case provider.Away:
+			return ExitUnavailable
+		case provider.Refused:
+			return ExitRefused
+		}
 	}
 	if unreachable(err) {
 		return ExitUnavailable

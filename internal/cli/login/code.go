@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -154,11 +153,7 @@ func (l *codeLogin) finish(ctx context.Context, query url.Values) (tokens.Tokens
 		return tokens.Tokens{}, fmt.Errorf("log in: the answer comes from %q and not from %s", issuer, l.login.Issuer)
 	}
 	if code := query.Get("error"); code != "" {
-		text := "log in: the provider refuses it: " + code
-		if about := query.Get("error_description"); about != "" {
-			text += " (" + about + ")"
-		}
-		return tokens.Tokens{}, errors.New(tokens.Shorten(text))
+		return tokens.Tokens{}, tokens.Refusal(code, query.Get("error_description"))
 	}
 	return l.provider.Exchange(ctx, l.config, l.login, query.Get("code"), l.verifier, l.nonce)
 }

@@ -21,8 +21,10 @@ type whoami struct {
 	Context string `json:"context,omitempty"`
 	// Token says where the token comes from: login, file or environment; empty without a token.
 	Token string `json:"token,omitempty"`
-	// TokenExpiresAt is when the token ends. That of a login is renewed by itself.
+	// TokenExpiresAt is when the token ends.
 	TokenExpiresAt *time.Time `json:"tokenExpiresAt,omitempty"`
+	// TokenRenewed is true when the token is renewed by itself.
+	TokenRenewed bool `json:"tokenRenewed,omitempty"`
 }
 
 // NewWhoAmICommand returns "swell whoami".
@@ -61,6 +63,9 @@ func ask(ctx context.Context, c *console.Console) (whoami, error) {
 	if err != nil {
 		return whoami{}, err
 	}
+	if session, ok := c.Source.(*tokens.Session); ok {
+		who.TokenRenewed = session.Lasting()
+	}
 	if expiry, ok := tokens.Expiry(token); ok {
 		who.TokenExpiresAt = &expiry
 	}
@@ -83,9 +88,12 @@ func origin(source tokens.Source) string {
 
 func (w *whoami) print(c *console.Console) {
 	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
-	about := map[string]string{"login": "of the login, renewed by itself", "file": "of --token-file", "environment": "of " + console.TokenVariable}[w.Token]
+	about := map[string]string{"login": "of the login", "file": "of --token-file", "environment": "of " + console.TokenVariable}[w.Token]
 	if about != "" && w.TokenExpiresAt != nil {
-		about += "; ends " + clock.Both(*w.TokenExpiresAt)
+		about += ", until " + clock.Both(*w.TokenExpiresAt)
+	}
+	if w.TokenRenewed {
+		about += ", renewed by itself"
 	}
 	var d display.Details
 	d.Add("User", w.User)

@@ -43,7 +43,7 @@ func Discover(ctx context.Context, client *http.Client, issuer string) (*Provide
 	if err != nil {
 		// Whatever it says, it is no answer of a provider that works, unless it is another one.
 		_, another := errors.AsType[*oidc.IssuerMismatchError](err)
-		return nil, fmt.Errorf("ask the provider %s about itself: %w", issuer, &ProviderError{Away: !another, Err: err, text: Shorten(err.Error())})
+		return nil, fmt.Errorf("ask the provider %s about itself: %w", issuer, &ProviderError{Away: !another, Err: err, text: shorten(err.Error())})
 	}
 	if err := provider.Claims(&p.document); err != nil {
 		return nil, fmt.Errorf("ask the provider %s about itself: %w", issuer, err)
@@ -107,10 +107,8 @@ func (p *Provider) Wait(ctx context.Context, login home.Login, code *oauth2.Devi
 		switch {
 		case ctx.Err() != nil:
 			return Tokens{}, ctx.Err()
-		case errors.Is(err, context.DeadlineExceeded) && !code.Expiry.IsZero(), ok && refused.ErrorCode == "expired_token":
-			return Tokens{}, errors.New("log in: the code has expired before it was entered")
-		case ok && refused.ErrorCode == "access_denied":
-			return Tokens{}, errors.New("log in: it was denied at the provider")
+		case errors.Is(err, context.DeadlineExceeded) && !code.Expiry.IsZero():
+			return Tokens{}, Refusal("expired_token", "the code was not entered in time")
 		case ok && final(refused):
 			return Tokens{}, fmt.Errorf("log in: %w", readable(err))
 		}
@@ -201,6 +199,8 @@ var errNoIDToken = errors.New("the provider sent no ID token")
 type ProviderError struct {
 	// Away is true when the provider did not answer, or is not able to at the moment.
 	Away bool
+	// Refused is true when the provider, or the user there, said no.
+	Refused bool
 	// Err is what happened.
 	Err  error
 	text string
@@ -217,7 +217,7 @@ func readable(err error) error {
 	refused, answered := errors.AsType[*oauth2.RetrieveError](err)
 	if !answered {
 		_, unreachable := errors.AsType[*url.Error](err)
-		return &ProviderError{Away: unreachable, Err: err, text: Shorten(err.Error())}
+		return &ProviderError{Away: unreachable, Err: err, text: shorten(err.Error())}
 	}
 	text := "the provider refuses it"
 	switch {
@@ -229,7 +229,12 @@ func readable(err error) error {
 	case refused.Response != nil:
 		text = "the provider answers " + refused.Response.Status
 	}
-	return &ProviderError{Away: !final(refused), Err: refused, text: Shorten(text)}
+	return &ProviderError{Away: !final(refused), Refused: final(refused), Err: refused, text: shorten(text)}
+}
+
+// Refusal is the error of a login that ended at the provider with a code, and with words about it or none.
+func Refusal(code, about string) error {
+	return fmt.Errorf("log in: %w", readable(&oauth2.RetrieveError{ErrorCode: code, ErrorDescription: about}))
 }
 
 // final reports whether a provider will give the same answer again.
@@ -248,8 +253,8 @@ func final(refused *oauth2.RetrieveError) bool {
 // longestText is how much of a provider's message is shown, in bytes.
 const longestText = 300
 
-// Shorten cuts a text of a provider to what fits into a message.
-func Shorten(text string) string {
+// shorten cuts a text of a provider to what fits into a message.
+func shorten(text string) string {
 	if len(text) > longestText {
 		return strings.ToValidUTF8(text[:longestText], "") + "…"
 	}

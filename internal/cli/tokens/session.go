@@ -58,6 +58,13 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 	return s.renew(ctx, t.IDToken, t.Expiry)
 }
 
+// Lasting reports whether the login is renewed by itself. It knows after a token was asked for.
+func (s *Session) Lasting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held.RefreshToken != ""
+}
+
 // Renew implements Source.
 func (s *Session) Renew(ctx context.Context, refused string) (string, error) {
 	s.mu.Lock()
