@@ -306,3 +306,13 @@ func TestAWatchOutlivesItsTokens(t *testing.T) {
 	require.Zero(t, issuer.Requests(t).Refused["token/refresh_token"])
 	require.Contains(t, u.does(t, "orchestrations"), "succeeded")
 }
+
+// A login is used for the server that it was made for, also when another one trusts the same provider.
+func TestAnotherServerGetsNoToken(t *testing.T) {
+	t.Parallel()
+	issuer := landscape.NewIssuer(t, landscape.IssuerOptions{})
+	one, other := server.StartLocal(t, nil, settingsOf(t, issuer)), server.StartLocal(t, nil, settingsOf(t, issuer))
+	u := loggedIn(t, one.URL, issuer, "ann")
+	require.Contains(t, u.fails(t, 5, "--url", other.URL, "whoami"), "this server asks for a login")
+	u.does(t, "whoami")
+}
