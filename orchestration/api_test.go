@@ -71,6 +71,8 @@ var (
 	_ func(context.Context, string, *http.Client) orchestration.ExtendedClient                                                                  = orchestration.NewExtendedClientWithHTTP
 	_ func(orchestration.ExtendedClient, orchestration.Parameters) (orchestration.UpgradeResponse, error)                                       = orchestration.ExtendedClient.UpgradeCluster
 	_ func(orchestration.ExtendedClient, string, []string, bool) (orchestration.RetryResponse, error)                                           = orchestration.ExtendedClient.RetryOrchestration
+	_ func(orchestration.ExtendedClient, orchestration.EventParameters) (orchestration.EventList, error)                                        = orchestration.ExtendedClient.ListEvents
+	_ func(orchestration.ExtendedClient, string, orchestration.EventParameters) (orchestration.EventList, error)                                = orchestration.ExtendedClient.ListOrchestrationEvents
 	_ func(orchestration.ExtendedClient) (orchestration.Identity, error)                                                                        = orchestration.ExtendedClient.WhoAmI
 	_ func(orchestration.ExtendedClient) (orchestration.LoginList, error)                                                                       = orchestration.ExtendedClient.ListLogins
 )
@@ -82,10 +84,11 @@ func TestPublishedConstants(t *testing.T) {
 	for value, constant := range map[word]word{
 		"pending": orchestration.Pending, "in progress": orchestration.InProgress, "canceling": orchestration.Canceling,
 		"canceled": orchestration.Canceled, "succeeded": orchestration.Succeeded, "failed": orchestration.Failed,
-		"state": orchestration.StateParam, "all": orchestration.TargetAll,
+		"state": orchestration.StateParam, "all": orchestration.TargetAll, "info": orchestration.EventLevelInfo, "error": orchestration.EventLevelError,
 	} {
 		require.Equal(t, value, constant)
 	}
+	require.Equal(t, "all", orchestration.EventLevelAll)
 	var (
 		kyma      orchestration.Type         = orchestration.UpgradeKymaOrchestration
 		cluster   orchestration.Type         = orchestration.UpgradeClusterOrchestration
@@ -116,6 +119,19 @@ func of[T any](name, tag string) field { return field{name, reflect.TypeFor[T]()
 func TestPublishedStructs(t *testing.T) {
 	t.Parallel()
 	published := map[reflect.Type][]field{
+		reflect.TypeFor[orchestration.Event](): {
+			text("ID", "id"), text("Level", "level"), text("InstanceID", "instanceID,omitempty"), text("OperationID", "operationID,omitempty"),
+			text("Message", "message"), of[time.Time]("CreatedAt", "createdAt"), text("OrchestrationID", "orchestrationID,omitempty"),
+			text("RuntimeID", "runtimeID,omitempty"), text("ShootName", "shootName,omitempty"), text("Kind", "kind"),
+			text("From", "from,omitempty"), text("To", "to,omitempty"), text("User", "user,omitempty"), of[[]string]("Roles", "roles,omitempty"),
+			text("RequestID", "requestID,omitempty"), text("RemoteAddr", "remoteAddr,omitempty"),
+		},
+		reflect.TypeFor[orchestration.EventList](): {
+			of[[]orchestration.Event]("Data", "data"), of[int]("Count", "count"), of[int]("TotalCount", "totalCount"),
+		},
+		reflect.TypeFor[orchestration.EventParameters](): {
+			of[int]("Page", ""), of[int]("PageSize", ""), text("Level", ""), of[[]string]("InstanceIDs", ""), text("OperationID", ""),
+		},
 		reflect.TypeFor[orchestration.ListParameters](): {
 			of[int]("Page", ""), of[int]("PageSize", ""), of[[]string]("States", ""),
 		},

@@ -21,7 +21,8 @@
 //	})
 //
 // The server has stored the orchestration when the call returns, and carries it out by itself. [Client.GetOrchestration] says how far it
-// is, [Client.ListOperations] what happens to each runtime, [ExtendedClient.ListLeftOut] which runtimes were left out and why;
+// is, [Client.ListOperations] what happens to each runtime, [ExtendedClient.ListLeftOut] which runtimes were left out and why,
+// [ExtendedClient.ListOrchestrationEvents] what happened up to now and who asked for it;
 // [Client.CancelOrchestration] lets nothing more start, [ExtendedClient.RetryOrchestration] tries again what failed.
 //
 // # Targets

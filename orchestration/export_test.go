@@ -23,3 +23,8 @@ func NewHastyClient(ctx context.Context, url string, auth oauth2.TokenSource, at
 func ImportParts(runtimes []runtime.RuntimeDTO, limit int) ([][]runtime.RuntimeDTO, error) {
 	return importParts(runtimes, limit)
 }
+
+// InstanceIDParts exposes how the instance IDs of a list of events are split.
+func InstanceIDParts(ids []string) ([]string, error) {
+	return instanceIDParts(ids)
+}

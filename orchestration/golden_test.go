@@ -33,6 +33,8 @@ func TestTypesKeepTheirJSONForm(t *testing.T) {
 	dtotest.RoundTrip[orchestration.LeftOut](t, "left_out")
 	dtotest.RoundTrip[orchestration.LeftOutList](t, "left_out_list")
 	dtotest.RoundTrip[orchestration.Resolution](t, "resolution")
+	dtotest.RoundTrip[orchestration.Event](t, "event")
+	dtotest.RoundTrip[orchestration.EventList](t, "event_list")
 	dtotest.RoundTrip[orchestration.Identity](t, "identity")
 	dtotest.RoundTrip[orchestration.Login](t, "login")
 	dtotest.RoundTrip[orchestration.LoginList](t, "login_list")
