@@ -91,7 +91,7 @@ func TestIssuerDoesWhatTheTestSays(t *testing.T) {
 	i.SetGroups(t, "ann")
 	i.SetGroups(t, "new", "some", "groups")
 	i.RotateKeys(t, false)
-	require.Equal(t, 3, len(strings.Split(before, ".")))
+	require.Len(t, strings.Split(before, "."), 3)
 	require.NotEmpty(t, i.Issue(t, landscape.Wish{User: "new", Scopes: []string{"openid", "offline_access"}}).RefreshToken)
 	expired := i.Issue(t, landscape.Wish{User: "new", Lifetime: -time.Minute, Claims: map[string]any{"aud": "others"}})
 	require.True(t, expired.Expires.Before(time.Now()))

@@ -42,6 +42,11 @@ func TestIssuersComeAndGo(t *testing.T) {
 	require.Equal(t, http.StatusOK, call(t, http.MethodGet, "/issuers", nil, &all))
 	require.Subset(t, all, []control.IssuerInfo{first, second})
 
+	// A made-up ID is never one that is taken.
+	_, _ = newIssuer(t, map[string]any{"id": "i4"})
+	_, _ = newIssuer(t, nil)
+	_, _ = newIssuer(t, nil)
+	require.Equal(t, http.StatusBadRequest, call(t, http.MethodPost, "/issuers", map[string]any{"id": "a/b"}, nil))
 	require.Equal(t, http.StatusConflict, call(t, http.MethodPost, "/issuers", map[string]any{"id": "named"}, nil))
 	require.Equal(t, http.StatusBadRequest, call(t, http.MethodPost, "/issuers", map[string]any{"algorithm": "none"}, nil))
 	require.Equal(t, http.StatusBadRequest, call(t, http.MethodPost, "/issuers", map[string]any{"settings": map[string]any{"idToken": "0s"}}, nil))

@@ -89,7 +89,7 @@ func (c *client) IDTokenLifetime() time.Duration { return time.Duration(c.issuer
 
 func (c *client) DevMode() bool { return false }
 
-func (c *client) RestrictAdditionalIdTokenScopes() func([]string) []string {
+func (c *client) RestrictAdditionalIdTokenScopes() func([]string) []string { //nolint:revive // The interface spells it so.
 	return func(scopes []string) []string { return scopes }
 }
 

@@ -42,7 +42,7 @@ type Issuer struct {
 
 	traffic traffic
 
-	// listening guards what follows.
+	// listening guards what follows, and changes of the state.
 	listening sync.Mutex
 	server    *http.Server
 	served    chan struct{}
@@ -94,7 +94,7 @@ func Open(o Options) (*Issuer, error) {
 	protocol, err := newProvider(i)
 	if err == nil {
 		i.handler = protocol.routes()
-		err = i.listen()
+		err = i.SetState(Up)
 	}
 	if err != nil {
 		return nil, errors.Join(err, held.Release())
@@ -108,10 +108,8 @@ func (i *Issuer) URL() string { return i.url }
 // Secret returns the secret of a robot.
 func (i *Issuer) Secret(robot string) string { return i.clients[robot].secret }
 
-// listen starts to serve unless the issuer does already.
+// listen starts to serve unless the issuer does already. The lock is held.
 func (i *Issuer) listen() error {
-	i.listening.Lock()
-	defer i.listening.Unlock()
 	if i.server != nil {
 		return nil
 	}
@@ -136,10 +134,9 @@ func (i *Issuer) listen() error {
 	return nil
 }
 
-// refuse stops to serve and cuts all connections. The port stays held.
+// refuse stops to serve and cuts all connections. The port stays held. The lock
+// is held, too.
 func (i *Issuer) refuse() {
-	i.listening.Lock()
-	defer i.listening.Unlock()
 	if i.server == nil {
 		return
 	}
@@ -150,6 +147,8 @@ func (i *Issuer) refuse() {
 
 // Close stops the issuer and gives its port up.
 func (i *Issuer) Close() error {
+	i.listening.Lock()
+	defer i.listening.Unlock()
 	i.traffic.set(Up)
 	i.refuse()
 	return i.port.Release()

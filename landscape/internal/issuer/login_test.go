@@ -167,6 +167,7 @@ func TestRequestsThatAreRefusedLeadBack(t *testing.T) {
 		"plain PKCE":     {url.Values{"code_challenge_method": {"plain"}}, "invalid_request"},
 		"implicit":       {url.Values{"response_type": {"id_token"}}, "unauthorized_client"},
 		"no scope":       {url.Values{"scope": nil}, "invalid_request"},
+		"script to post": {url.Values{"response_mode": {"form_post"}}, "invalid_request"},
 		"no page wanted": {url.Values{"prompt": {"none"}}, "login_required"},
 	} {
 		response := p.authorize(test.change)

@@ -49,6 +49,9 @@ func (s storage) CreateAuthRequest(_ context.Context, asked *oidc.AuthRequest, _
 	if asked.CodeChallenge == "" || asked.CodeChallengeMethod != oidc.CodeChallengeMethodS256 {
 		return nil, oidc.ErrInvalidRequest().WithDescription("PKCE with the method S256 is required")
 	}
+	if asked.ResponseMode != "" && asked.ResponseMode != oidc.ResponseModeQuery {
+		return nil, oidc.ErrInvalidRequest().WithDescription("the response mode is not supported")
+	}
 	l := &login{id: rand.Text(), asked: *asked}
 	l.asked.Scopes = known(asked.Scopes)
 	s.mu.Lock()

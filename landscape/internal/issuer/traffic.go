@@ -85,6 +85,8 @@ func (i *Issuer) State() State {
 // SetState changes how the issuer treats requests. It is in force when SetState
 // returns.
 func (i *Issuer) SetState(state State) error {
+	i.listening.Lock()
+	defer i.listening.Unlock()
 	switch state {
 	case Up, Failing, Hanging:
 		i.traffic.set(state)

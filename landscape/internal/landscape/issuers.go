@@ -1,9 +1,9 @@
 package landscape
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/swell-fleet/swell/landscape/internal/issuer"
@@ -27,19 +27,38 @@ type issuers struct {
 	next int
 }
 
+// issuerID is what an issuer can be called.
+var issuerID = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
+
 // CreateIssuer starts an issuer. No ID: one is made up.
 func (l *Landscape) CreateIssuer(id string, options issuer.Options) (*Issuer, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, taken := l.issuers.byID[id]; taken {
-		return nil, fmt.Errorf("issuer %q: %w", id, ErrExists)
+	if id != "" && !issuerID.MatchString(id) {
+		return nil, fmt.Errorf("%w: ID %q of an issuer: want up to 40 small letters, digits and dashes", ErrInvalid, id)
 	}
 	opened, err := issuer.Open(options)
 	if err != nil {
 		return nil, fmt.Errorf("open issuer: %w", err)
 	}
+	made, err := l.adopt(id, opened)
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return made, nil
+}
+
+func (l *Landscape) adopt(id string, opened *issuer.Issuer) (*Issuer, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.issuers.next++
-	made := &Issuer{Issuer: opened, ID: cmp.Or(id, fmt.Sprintf("i%d", l.issuers.next)), number: l.issuers.next}
+	made := &Issuer{Issuer: opened, ID: id, number: l.issuers.next}
+	for number := made.number; made.ID == ""; number++ {
+		if free := fmt.Sprintf("i%d", number); l.issuers.byID[free] == nil {
+			made.ID = free
+		}
+	}
+	if l.issuers.byID[made.ID] != nil {
+		return nil, fmt.Errorf("issuer %q: %w", id, ErrExists)
+	}
 	l.issuers.byID[made.ID] = made
 	return made, nil
 }
