@@ -77,13 +77,63 @@ func TestRowsThatContinueDoNotRepeatCells(t *testing.T) {
 	require.Equal(t, "c-1\tprovision\nc-1\t-\n", printed(t, 0, fill, columns...))
 }
 
+func history(t *Table) {
+	t.Row("02:11", "error", "quota exceeded in the region eu-central-1 of the account")
+	t.Row("02:10", "", "")
+}
+
+// A cell that is worth reading to its end is not cut: it is wrapped, and stands below its row where it would be too narrow.
+func TestACellThatIsWrapped(t *testing.T) {
+	t.Parallel()
+	columns := []Column{{Title: "TIME"}, {Title: "LEVEL", Drop: 1}, {Title: "MESSAGE", Wrap: 16}}
+	require.Equal(t, ""+
+		"TIME   LEVEL  MESSAGE\n"+
+		"02:11  error  quota exceeded in the region eu-central-1 of the account\n"+
+		"02:10  -      -\n", printed(t, 100, history, columns...))
+	require.Equal(t, ""+
+		"TIME   LEVEL  MESSAGE\n"+
+		"02:11  error  quota exceeded in the\n"+
+		"              region eu-central-1 of\n"+
+		"              the account\n"+
+		"02:10  -      -\n", printed(t, 36, history, columns...))
+	require.Equal(t, ""+
+		"TIME   MESSAGE\n"+
+		"02:11  quota exceeded in\n"+
+		"       the region\n"+
+		"       eu-central-1 of\n"+
+		"       the account\n"+
+		"02:10  -\n", printed(t, 24, history, columns...))
+	require.Equal(t, ""+
+		"TIME\n"+
+		"02:11\n"+
+		"    quota exceeded\n"+
+		"    in the region\n"+
+		"    eu-central-1 of\n"+
+		"    the account\n"+
+		"02:10\n", printed(t, 20, history, columns...))
+	require.Equal(t, "02:11\terror\tquota exceeded in the region eu-central-1 of the account\n02:10\t-\t-\n", printed(t, 0, history, columns...))
+	require.Equal(t, []string{"日", "本語", "ab"}, broken("日 本語 ab", 4))
+	require.Equal(t, []string{"日本", "語"}, broken("日本語", 4))
+}
+
+func TestALayoutIsSetIn(t *testing.T) {
+	t.Parallel()
+	table := NewTable(&console.Console{Screen: screen(26)}, Column{Title: "TIME"}, Column{Title: "LEVEL", Drop: 1}, Column{Title: "MESSAGE", Wrap: 16})
+	history(table)
+	heading, rows := table.Layout(2)
+	require.Equal(t, "  TIME   MESSAGE", heading)
+	require.Len(t, rows, 2)
+	require.Equal(t, []string{"  02:11  quota exceeded in", "         the region", "         eu-central-1 of", "         the account"}, rows[0])
+	require.Equal(t, []string{"  02:10  -"}, rows[1])
+}
+
 // No line is wider than the terminal, whatever the cells hold, and nothing can steer the terminal.
 func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		width := rapid.IntRange(1, 100).Draw(rt, "width")
-		cells := rapid.SliceOfN(rapid.String(), 4, 4).Draw(rt, "cells")
-		table := NewTable(&console.Console{}, Column{Title: "A"}, Column{Title: "B", Drop: 1}, Column{Title: "C", Shrink: 5}, Column{Title: "D", Right: true, Shrink: 3})
+		cells := rapid.SliceOfN(rapid.String(), 5, 5).Draw(rt, "cells")
+		table := NewTable(&console.Console{}, Column{Title: "A"}, Column{Title: "B", Drop: 1}, Column{Title: "C", Shrink: 5}, Column{Title: "D", Right: true, Shrink: 3}, Column{Title: "E", Wrap: rapid.IntRange(0, 9).Draw(rt, "wrap")})
 		table.Row(cells...)
 		for _, l := range table.lines(width) {
 			if Width(l) > width || strings.ContainsAny(l, "\x1b\r\n\t\x00") {

@@ -3,6 +3,7 @@ package display
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
@@ -18,6 +19,9 @@ type Column struct {
 	Shrink int
 	// Drop tells in which order a narrow terminal leaves columns out: the highest number first, before anything is cut; 0 means never.
 	Drop int
+	// Wrap makes the last column one whose cells are never cut: they are broken into lines of at least that many columns, and where there is no room
+	// for that they stand below their row. 0 means that they are not.
+	Wrap int
 }
 
 // gap stands between two columns.
@@ -81,27 +85,98 @@ func flush(w *bufio.Writer) error {
 	return nil
 }
 
+// Layout lays the table out for the terminal, set in by some columns. It returns the heading and the lines of each row, for callers that write
+// something else between the rows.
+func (t *Table) Layout(indent int) (heading string, rows [][]string) {
+	width, _ := t.console.Size()
+	blocks := t.blocks(max(1, width-indent))
+	for _, block := range blocks {
+		for i := range block {
+			block[i] = Cut(strings.Repeat(" ", indent)+block[i], width)
+		}
+	}
+	return blocks[0][0], blocks[1:]
+}
+
 // lines lays the table out in a number of columns of the terminal.
-func (t *Table) lines(width int) []string {
+func (t *Table) lines(width int) []string { return slices.Concat(t.blocks(width)...) }
+
+// blocks returns the heading and the lines of each row.
+func (t *Table) blocks(width int) [][]string {
 	widths := t.fit(width)
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		titles[i] = c.Title
 	}
-	lines := make([]string, 0, len(t.rows)+1)
-	for _, row := range append([][]string{titles}, t.rows...) {
-		var cells []string
-		for i, cell := range row {
-			if widths[i] > 0 {
-				cells = append(cells, Pad(Cut(cell, widths[i]), widths[i], t.columns[i].Right))
-			}
+	blocks := make([][]string, 0, len(t.rows)+1)
+	blocks = append(blocks, []string{t.line(titles, widths, width)})
+	for _, row := range t.rows {
+		blocks = append(blocks, t.block(row, widths, width))
+	}
+	return blocks
+}
+
+// block returns the lines of a row: one, and more where its last cell is wrapped.
+func (t *Table) block(row []string, widths []int, width int) []string {
+	last := len(row) - 1
+	switch {
+	case t.columns[last].Wrap == 0:
+		return []string{t.line(row, widths, width)}
+	case widths[last] == 0:
+		lines := []string{t.line(row, widths, width)}
+		if row[last] == Dash {
+			return lines
 		}
-		lines = append(lines, Cut(strings.TrimRight(strings.Join(cells, gap), " "), width))
+		for _, text := range broken(row[last], max(1, width-below)) {
+			lines = append(lines, Cut(strings.Repeat(" ", below)+text, width))
+		}
+		return lines
+	}
+	var lines []string
+	cells := slices.Clone(row)
+	for _, text := range broken(row[last], widths[last]) {
+		cells[last] = text
+		lines = append(lines, t.line(cells, widths, width))
+		for i := range last {
+			cells[i] = ""
+		}
 	}
 	return lines
 }
 
-// fit returns how wide each column is; 0 for one that is left out.
+// below is how far a cell that stands below its row is set in.
+const below = 4
+
+// line returns one line of the table.
+func (t *Table) line(cells []string, widths []int, width int) string {
+	var parts []string
+	for i, cell := range cells {
+		if widths[i] > 0 {
+			parts = append(parts, Pad(Cut(cell, widths[i]), widths[i], t.columns[i].Right))
+		}
+	}
+	return Cut(strings.TrimRight(strings.Join(parts, gap), " "), width)
+}
+
+// broken breaks a text into lines of a number of columns, at least one; words that are longer are broken too.
+func broken(text string, columns int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(Wrap(text, columns), "\n") {
+		begin, width := 0, 0
+		for i, r := range line {
+			if w := runeWidth(r); width+w > columns && i > begin {
+				lines = append(lines, line[begin:i])
+				begin, width = i, w
+			} else {
+				width += w
+			}
+		}
+		lines = append(lines, line[begin:])
+	}
+	return lines
+}
+
+// fit returns how wide each column is; 0 for one that is left out, and for one whose cells stand below their rows.
 func (t *Table) fit(width int) []int {
 	widths := make([]int, len(t.columns))
 	for i, c := range t.columns {
@@ -110,12 +185,24 @@ func (t *Table) fit(width int) []int {
 			widths[i] = max(widths[i], Width(row[i]))
 		}
 	}
+	last := len(widths) - 1
+	wrap := t.columns[last].Wrap
+	whole := widths[last]
+	if wrap > 0 {
+		widths[last] = min(whole, max(wrap, Width(t.columns[last].Title)))
+	}
 	for {
 		over := total(widths) - width
-		if over <= 0 {
+		switch {
+		case over <= 0 && wrap > 0 && widths[last] > 0:
+			widths[last] = min(whole, widths[last]-over)
 			return widths
-		}
-		if !t.drop(widths) && !t.shrink(widths, over) {
+		case over <= 0:
+			return widths
+		case t.drop(widths), t.shrink(widths, over):
+		case wrap > 0 && widths[last] > 0:
+			widths[last] = 0
+		default:
 			return widths
 		}
 	}

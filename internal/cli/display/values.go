@@ -30,6 +30,14 @@ func (c Clock) Time(t time.Time) string {
 	}
 }
 
+// Exact is Time to the second, for what follows each other within a minute.
+func (c Clock) Exact(t time.Time) string {
+	if c.Machine || !IsSet(t) {
+		return c.Time(t)
+	}
+	return t.Local().Format("2006-01-02 15:04:05 MST")
+}
+
 // Pointer is Time for times that may be nil.
 func (c Clock) Pointer(t *time.Time) string {
 	if t == nil {
