@@ -56,7 +56,7 @@ func (p *provider) pages(mux *http.ServeMux) {
 			header := w.Header()
 			header.Set("Content-Security-Policy", policy)
 			header.Set("X-Content-Type-Options", "nosniff")
-			header.Set("Referrer-Policy", "no-referrer")
+			header.Set("Referrer-Policy", "same-origin")
 			header.Set("Cache-Control", "no-store")
 			handle(w, r)
 		})))
