@@ -14,6 +14,8 @@ type Identity struct {
 	User string `json:"user"`
 	// Issuer is the address of the provider that vouches for the user; empty on a server without logins.
 	Issuer string `json:"issuer,omitempty"`
+	// Groups are those that the user's token names, whether they give a role or not; empty when it names none, or in a form that is not understood.
+	Groups []string `json:"groups,omitempty"`
 	// Roles are what the user may do: "admin" may read and write, "operator" may read, and nobody without a role may do anything.
 	Roles []string `json:"roles"`
 }

@@ -22,6 +22,8 @@ type Identity struct {
 	// Issuer and Subject identify the person for good.
 	Issuer  string
 	Subject string
+	// Groups are those that the token names, whether they give a role or not.
+	Groups []string
 	// Roles are what the person may do; empty means nothing.
 	Roles []Role
 }

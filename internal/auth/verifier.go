@@ -205,11 +205,13 @@ func (v *Verifier) identify(token *oidc.IDToken) (Identity, error) {
 	if !printable(token.Subject) {
 		return Identity{}, &InvalidTokenError{Reason: "the token names no subject that can be recorded"}
 	}
+	groups := readGroups(all[v.o.GroupsClaim])
 	return Identity{
 		User:    v.userOf(token, all),
 		Issuer:  token.Issuer,
 		Subject: token.Subject,
-		Roles:   v.o.Groups.roles(readGroups(all[v.o.GroupsClaim])),
+		Groups:  groups,
+		Roles:   v.o.Groups.roles(groups),
 	}, nil
 }
 

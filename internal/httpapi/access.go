@@ -9,7 +9,7 @@ import (
 
 // whoAmI tells callers who they are taken for.
 func (*api) whoAmI(c *call) (answer, error) {
-	return answer{body: orchestration.Identity{User: c.who.User, Issuer: c.who.Issuer, Roles: words(c.who.Roles)}}, nil
+	return answer{body: orchestration.Identity{User: c.who.User, Issuer: c.who.Issuer, Groups: c.who.Groups, Roles: words(c.who.Roles)}}, nil
 }
 
 // listLogins tells everybody where to log in.

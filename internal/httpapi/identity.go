@@ -30,6 +30,8 @@ type Identity struct {
 	User string
 	// Issuer is the address of the provider that vouches for the user; empty without a login.
 	Issuer string
+	// Groups are those that the provider says the caller is in.
+	Groups []string
 	// Roles are what the user may do; empty means nothing.
 	Roles []Role
 }

@@ -21,19 +21,19 @@ func TestCallersLearnWhoTheyAre(t *testing.T) {
 	for _, test := range []struct {
 		claims issuer.Claims
 		user   string
+		groups []string
 		roles  []string
 	}{
-		{issuer.Claims{"groups": "runtimeAdmin", "email": "ann@example.com", "email_verified": true}, "ann@example.com", []string{"admin"}},
-		{issuer.Claims{"groups": []string{"runtimeOperator", "others", "runtimeAdmin"}, "sub": "bob"}, "bob", []string{"admin", "operator"}},
-		{issuer.Claims{"groups": []string{"runtimeOperator"}, "sub": "<b>"}, "<b>", []string{"operator"}},
-		{issuer.Claims{"groups": []string{"others"}, "email": "ann@example.com", "sub": "cyd"}, "cyd", []string{}},
-		{issuer.Claims{"sub": "dan@example.com"}, "sub:dan@example.com", []string{}},
+		{issuer.Claims{"groups": "runtimeAdmin", "email": "ann@example.com", "email_verified": true}, "ann@example.com", []string{"runtimeAdmin"}, []string{"admin"}},
+		{issuer.Claims{"groups": []string{"runtimeOperator", "others", "runtimeAdmin"}, "sub": "bob"}, "bob", []string{"runtimeOperator", "others", "runtimeAdmin"}, []string{"admin", "operator"}},
+		{issuer.Claims{"groups": []string{"runtimeOperator"}, "sub": "<b>"}, "<b>", []string{"runtimeOperator"}, []string{"operator"}},
+		{issuer.Claims{"groups": []string{"others"}, "email": "ann@example.com", "sub": "cyd"}, "cyd", []string{"others"}, []string{}},
+		{issuer.Claims{"sub": "dan@example.com"}, "sub:dan@example.com", nil, []string{}},
 	} {
 		r := f.get("/whoami", "Authorization", "Bearer "+i.Token(test.claims))
 		document.conforms(t, "/whoami", http.MethodGet, r)
-		require.Equal(t, orchestration.Identity{User: test.user, Issuer: i.URL, Roles: test.roles}, read[orchestration.Identity](t, r))
+		require.Equal(t, orchestration.Identity{User: test.user, Issuer: i.URL, Groups: test.groups, Roles: test.roles}, read[orchestration.Identity](t, r))
 		require.NotContains(t, r.text, "null")
-		require.NotContains(t, r.text, "others", "groups are not told")
 	}
 	problem(t, f.get("/whoami"), http.StatusUnauthorized, "")
 	require.JSONEq(t, `{"user":"local","roles":["admin"]}`, newFixture(t).get("/whoami").text)

@@ -37,7 +37,7 @@ func (t Tokens) Authenticate(r *http.Request) (Identity, error) {
 	if err != nil {
 		return Identity{}, fleet.Unavailable("the identity provider that could verify the token does not answer", err)
 	}
-	identity := Identity{User: who.User, Issuer: who.Issuer}
+	identity := Identity{User: who.User, Issuer: who.Issuer, Groups: who.Groups}
 	for _, role := range who.Roles {
 		switch role {
 		case auth.Admin:

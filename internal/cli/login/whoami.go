@@ -98,12 +98,17 @@ func (w *whoami) print(c *console.Console) {
 	var d display.Details
 	d.Add("User", w.User)
 	d.Add("Roles", strings.Join(w.Roles, ", "))
+	d.Add("Groups", strings.Join(w.Groups, ", "))
 	d.Add("Server", w.Server)
 	d.Add("Context", w.Context)
 	d.Add("Issuer", w.Issuer)
 	d.Add("Token", about)
 	d.Print(c)
-	if len(w.Roles) == 0 {
-		c.Notef("without a role you may not even read; ask for one of the groups that the server knows")
+	switch {
+	case len(w.Roles) > 0:
+	case len(w.Groups) == 0:
+		c.Notef("your token names no group, so you have no role and may not even read; ask whether the provider tells groups to this program")
+	default:
+		c.Notef("none of your groups gives you a role, so you may not even read; ask for one that the server knows")
 	}
 }
