@@ -78,6 +78,8 @@ type Resolution struct {
 	Runtimes []Target
 	// LeftOut are the runtimes and Shoots that the targets matched and that cannot be upgraded. OrchestrationID and Position are not set.
 	LeftOut []LeftOut
+	// Unmatched lists the indexes of the include entries that match no Shoot at all.
+	Unmatched []int
 }
 
 // Target is one runtime to be upgraded.
@@ -90,6 +92,8 @@ type Target struct {
 	Region          string
 	ServicePlanID   string
 	ServicePlanName string
+	// KubernetesVersion is the version that the Shoot asks for at present; empty when it is not known.
+	KubernetesVersion string
 	// Window is the maintenance window in force for the runtime; zero when it has none that can be used.
 	Window WindowRule
 }

@@ -50,9 +50,14 @@ func (t *Targets) ResolveTargets(ctx context.Context, targets orchestration.Targ
 	out := fleet.Resolution{
 		Runtimes: make([]fleet.Target, len(found.Runtimes)),
 		LeftOut:  make([]fleet.LeftOut, len(found.LeftOut)),
+
+		Unmatched: found.Unmatched,
 	}
 	for i := range found.Runtimes {
 		out.Runtimes[i] = target(&found.Runtimes[i], byInstance[found.Runtimes[i].InstanceID], t.policy)
+		if shoot, err := t.shoots.lister.Get(found.Runtimes[i].ShootName); err == nil {
+			out.Runtimes[i].KubernetesVersion = shoot.Spec.Kubernetes.Version
+		}
 	}
 	for i, l := range found.LeftOut {
 		out.LeftOut[i] = fleet.LeftOut{ShootName: l.ShootName, RuntimeID: l.RuntimeID, InstanceID: l.InstanceID, Reason: string(l.Reason), Description: l.Description}

@@ -71,6 +71,7 @@ func TestTargets(t *testing.T) {
 		}
 		require.Len(t, got.Runtimes, len(want), name)
 		for i := range want {
+			want[i].KubernetesVersion = "1.33.4"
 			if p != nil {
 				want[i].Window.Days, want[i].Window.Rule = got.Runtimes[i].Window.Days, got.Runtimes[i].Window.Rule
 				require.Equal(t, i < 2, len(got.Runtimes[i].Window.Days) == 1, "%s: %+v", name, got.Runtimes[i])
