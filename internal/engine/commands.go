@@ -9,22 +9,18 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
 )
 
 // CreateOrchestration records a request to upgrade and answers once it is committed. The same idempotency key of the same user with the same body
 // gives the orchestration of the first request; with another body it is a conflict.
 func (e *Engine) CreateOrchestration(ctx context.Context, actor fleet.Actor, req fleet.CreateRequest) (fleet.Orchestration, error) {
-	normal, notBefore, err := fleet.NormalizeParameters(req.Type, req.Parameters, fleet.ParameterOptions{
-		MaxWorkers: e.limits.MaxWorkers, DefaultKymaVersion: e.limits.DefaultKymaVersion,
-	})
+	normal, notBefore, err := e.accept(ctx, req.Type, req.Parameters)
 	if err != nil {
 		return fleet.Orchestration{}, err
 	}
 	req.Parameters = normal
-	if err := e.validate(ctx, req); err != nil {
-		return fleet.Orchestration{}, err
-	}
 	var o fleet.Orchestration
 	insert := func(ctx context.Context, tx fleet.Tx) (err error) {
 		o, err = e.insert(ctx, tx, actor, req, notBefore)
@@ -42,19 +38,33 @@ func (e *Engine) CreateOrchestration(ctx context.Context, actor fleet.Actor, req
 	return o, nil
 }
 
+// accept brings the parameters of a request into their one stored form, or says why the request is refused.
+func (e *Engine) accept(ctx context.Context, t orchestration.Type, asked orchestration.Parameters) (normal orchestration.Parameters, notBefore time.Time, err error) {
+	normal, notBefore, err = fleet.NormalizeParameters(t, asked, fleet.ParameterOptions{
+		MaxWorkers: e.limits.MaxWorkers, DefaultKymaVersion: e.limits.DefaultKymaVersion,
+	})
+	if err != nil {
+		return orchestration.Parameters{}, time.Time{}, err
+	}
+	if err := e.validate(ctx, t, normal); err != nil {
+		return orchestration.Parameters{}, time.Time{}, err
+	}
+	return normal, notBefore, nil
+}
+
 // validate asks the executor whether the request can be carried out at all. What it cannot tell now is found out later.
-func (e *Engine) validate(ctx context.Context, req fleet.CreateRequest) error {
-	b, ok := e.bindings[req.Type]
+func (e *Engine) validate(ctx context.Context, t orchestration.Type, p orchestration.Parameters) error {
+	b, ok := e.bindings[t]
 	if !ok {
-		return fleet.Invalidf("type", "no executor is configured for %s", req.Type)
+		return fleet.Invalidf("type", "no executor is configured for %s", t)
 	}
 	v, ok := b.Executor.(fleet.Validator)
 	if !ok {
 		return nil
 	}
-	err := v.Validate(ctx, req.Parameters)
+	err := v.Validate(ctx, p)
 	if err != nil && !errors.Is(err, fleet.ErrInvalid) {
-		e.log.WarnContext(ctx, "a request was accepted that could not be checked", "type", req.Type, "error", err)
+		e.log.WarnContext(ctx, "a request was accepted that could not be checked", "type", t, "error", err)
 		return nil
 	}
 	return err

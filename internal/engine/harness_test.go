@@ -80,6 +80,12 @@ func (r *targets) ResolveTargets(ctx context.Context, _ orchestration.TargetSpec
 	return answer, err
 }
 
+func (r *targets) set(answer fleet.Resolution) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
 func newSite(t testing.TB, runtimes int) *site {
 	t.Helper()
 	s := &site{clock: clockAt(time.Now()), fake: executortest.NewFake(0, time.Millisecond), targets: &targets{}}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/orchestration"
 )
 
 // resolveAgain is after what time the targets are resolved again when that failed for a reason that may pass.
@@ -126,7 +127,7 @@ func (r *resolution) carryOut(ctx context.Context) error {
 			break
 		}
 	}
-	found, err := r.ask(ctx)
+	found, err := r.engine.resolveTargets(ctx, r.orchestration.Parameters.Targets, "orchestration_id", r.id)
 	if errors.Is(context.Cause(ctx), fleet.ErrFenced) {
 		return fleet.ErrFenced
 	}
@@ -146,15 +147,17 @@ func (r *resolution) carryOut(ctx context.Context) error {
 	return r.finish(ctx, counts, len(found.LeftOut), fleet.SumUp(found.LeftOut))
 }
 
-// ask asks the resolver. A panic must not end the process, which would resolve the same targets again after its restart.
-func (r *resolution) ask(ctx context.Context) (found fleet.Resolution, err error) {
+// resolveTargets asks the resolver, for orchestrations and for previews of them. A panic must not end the process, which would resolve the same
+// targets again after its restart. The attributes are for the log.
+func (e *Engine) resolveTargets(ctx context.Context, targets orchestration.TargetSpec, attributes ...any) (found fleet.Resolution, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.engine.log.ErrorContext(ctx, "the resolver panicked", "orchestration_id", r.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			attributes = append(attributes, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			e.log.ErrorContext(ctx, "the resolver panicked", attributes...)
 			err = fmt.Errorf("the resolver panicked: %v", p)
 		}
 	}()
-	return r.engine.resolver.ResolveTargets(ctx, r.orchestration.Parameters.Targets)
+	return e.resolver.ResolveTargets(ctx, targets)
 }
 
 func (r *resolution) insertLeftOut(ctx context.Context, rows []fleet.LeftOut) error {
