@@ -42,6 +42,15 @@ type ExtendedClient interface {
 	Client
 	// UpgradeCluster starts an orchestration that upgrades the Kubernetes clusters. The server has stored it when the call returns.
 	UpgradeCluster(params Parameters) (UpgradeResponse, error)
+	// PreviewKyma says what UpgradeKyma would do with the same parameters, and PreviewCluster what UpgradeCluster would; what these would refuse
+	// is refused with the same error. Nothing is started or stored.
+	//
+	// With a Page and a PageSize the result has that page of the runtimes and of what would be left out. When one of them is missing all pages are
+	// read, with the given PageSize or the largest that the server has; they are read again when the fleet changes in between, so that the
+	// result is one picture. The States of the parameters have no meaning here. A server that does not know the call answers 404.
+	PreviewKyma(params Parameters, page ListParameters) (Preview, error)
+	// PreviewCluster is PreviewKyma for UpgradeCluster.
+	PreviewCluster(params Parameters, page ListParameters) (Preview, error)
 	// RetryOrchestration makes a new operation for each failed one: for those that operationIDs names, or for all when it is empty. With
 	// now set they do not wait for their maintenance windows. The response says which were not retried and why. The slice is not changed.
 	RetryOrchestration(orchestrationID string, operationIDs []string, now bool) (RetryResponse, error)

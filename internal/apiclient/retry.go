@@ -101,7 +101,7 @@ func (p *pauses) NextBackOff() time.Duration {
 // mayRepeat says whether sending the request again can help and cannot harm.
 func (c *call) mayRepeat(err error) bool {
 	// A write that reached the server may have changed something, whatever the answer is or was going to be.
-	safe := c.Method == http.MethodGet || c.IdempotencyKey != ""
+	safe := c.Safe || c.Method == http.MethodGet || c.IdempotencyKey != ""
 	var status *statusError
 	if errors.As(err, &status) {
 		switch status.status {
