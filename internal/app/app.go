@@ -247,7 +247,7 @@ func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store,
 		limit = 0
 	}
 	handler, err := httpapi.New(httpapi.Options{
-		Reader: st, Commands: eng, Authenticator: access.authenticator, Loopback: access.loopback, Logins: access.logins, BasePath: a.config.BasePath,
+		Reader: st, Commands: eng, Previewer: eng, Authenticator: access.authenticator, Loopback: access.loopback, Logins: access.logins, BasePath: a.config.BasePath,
 		RateLimit: limit, RateBurst: a.config.API.RateBurst, TrustedProxies: proxies,
 		Parameters: fleet.ParameterOptions{MaxWorkers: a.config.Engine.MaxWorkers, DefaultKymaVersion: a.config.Kyma.DefaultVersion},
 		PageSize:   a.config.API.PageSize, MaxPageSize: a.config.API.MaxPageSize,

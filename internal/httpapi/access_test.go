@@ -64,7 +64,7 @@ func call(t *testing.T, route httpapi.RouteInfo, headers ...string) *http.Reques
 	switch route.ID {
 	case "importRuntimes":
 		body = page(t, document("rt-1", "c-1"))
-	case "upgradeKyma", "upgradeCluster":
+	case "upgradeKyma", "upgradeCluster", "previewKyma", "previewCluster":
 		body = `{"version":"1.33.4","targets":{"include":[{"target":"all"}]}}`
 	}
 	r := request(route.Method, example(route), strings.NewReader(body), headers...)
@@ -102,6 +102,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 		"retryOrchestration":      writers(404),
 		"upgradeKyma":             writers(202),
 		"upgradeCluster":          writers(202),
+		"previewKyma":             readers,
+		"previewCluster":          readers,
 		"whoAmI":                  members,
 		"listLogins":              everyone,
 		"health":                  everyone,
@@ -382,7 +384,7 @@ func TestAProviderThatHangsDoesNotFillTheServer(t *testing.T) {
 		})
 		require.NoError(t, err)
 		handler, err := httpapi.New(httpapi.Options{
-			Reader: reader{}, Commands: &recordingCommands{}, Authenticator: httpapi.Tokens{Verifier: v}, MaxInFlight: 2, Logger: discard, Clock: clock,
+			Reader: reader{}, Commands: &recordingCommands{}, Previewer: &recordingCommands{}, Authenticator: httpapi.Tokens{Verifier: v}, MaxInFlight: 2, Logger: discard, Clock: clock,
 		})
 		require.NoError(t, err)
 		f := &fixture{t: t, handler: handler}

@@ -13,9 +13,11 @@ import (
 type api struct {
 	Options
 	openAPI []byte
-	places  chan struct{}
-	clients *clients
-	metrics *metrics
+	// places are taken by requests, and previews by those that are previews.
+	places   chan struct{}
+	previews chan struct{}
+	clients  *clients
+	metrics  *metrics
 }
 
 // New returns the handler of the whole API. Its error names every option that is missing or wrong.
@@ -23,7 +25,7 @@ func New(options Options) (http.Handler, error) {
 	if err := options.complete(); err != nil {
 		return nil, fmt.Errorf("options of the API: %w", err)
 	}
-	a := &api{Options: options, places: make(chan struct{}, options.MaxInFlight)}
+	a := &api{Options: options, places: make(chan struct{}, options.MaxInFlight), previews: make(chan struct{}, maxPreviews)}
 	a.clients = newClients(options.RateLimit, options.RateBurst, options.Clock)
 	var err error
 	if a.openAPI, err = encodeIndented(openAPI(options)); err != nil {
@@ -93,7 +95,7 @@ func (a *api) serve(route route) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !route.unlimited {
-			release, err := a.enter(r.Context())
+			release, err := a.enter(r.Context(), a.places)
 			if err != nil {
 				a.fail(w, r, err)
 				return

@@ -36,7 +36,7 @@ type fixture struct {
 	store   *store.Store
 	handler http.Handler
 	// commands are the engine's.
-	commands fleet.Commands
+	commands *engine.Engine
 	log      *logBuffer
 }
 
@@ -68,7 +68,7 @@ func newFixture(t testing.TB, change ...func(*httpapi.Options)) *fixture {
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	f := &fixture{t: t, store: s, log: &logBuffer{}}
 	commands, err := engine.New(engine.Options{
-		Store: s, Queue: noQueue{}, Resolver: noResolver{}, Logger: discard, Clock: clock,
+		Store: s, Queue: noQueue{}, Resolver: storeResolver{s}, Logger: discard, Clock: clock,
 		Executors: map[orchestration.Type]engine.ExecutorBinding{
 			orchestration.UpgradeKymaOrchestration:    {Backend: fleet.BackendKyma, Executor: noop.Executor{}},
 			orchestration.UpgradeClusterOrchestration: {Backend: fleet.BackendGardener, Executor: noop.Executor{}},
@@ -78,7 +78,7 @@ func newFixture(t testing.TB, change ...func(*httpapi.Options)) *fixture {
 	require.NoError(t, err)
 	f.commands = commands
 	options := httpapi.Options{
-		Reader: s, Commands: commands, Authenticator: httpapi.Loopback{}, Loopback: true,
+		Reader: s, Commands: commands, Previewer: commands, Authenticator: httpapi.Loopback{}, Loopback: true,
 		Logger: slog.New(slog.NewTextHandler(f.log, nil)), Clock: clock, Version: "test",
 	}
 	for _, c := range change {
@@ -98,11 +98,47 @@ func (noQueue) Insert(_ context.Context, _ fleet.Tx, jobs []fleet.Job) ([]int64,
 
 func (noQueue) Nudge() {}
 
-// noResolver is never asked, because no job is carried out.
-type noResolver struct{}
+// storeResolver takes the runtimes of the store for the fleet. It selects by Shoot and by "all", and leaves out what is suspended. All have one window,
+// but for those of the plan trial, which have none.
+type storeResolver struct{ reader fleet.Reader }
 
-func (noResolver) ResolveTargets(context.Context, orchestration.TargetSpec) (fleet.Resolution, error) {
-	return fleet.Resolution{}, nil
+func (r storeResolver) ResolveTargets(ctx context.Context, targets orchestration.TargetSpec) (fleet.Resolution, error) {
+	known, _, err := r.reader.ListRuntimes(ctx, fleet.RuntimeFilter{States: []runtime.State{runtime.AllState}}, fleet.Page{Number: 1, Size: 1000})
+	if err != nil {
+		return fleet.Resolution{}, err
+	}
+	found, matched := fleet.Resolution{}, make([]bool, len(targets.Include))
+	for i := range known {
+		doc := &known[i].DTO
+		selected := false
+		for n, entry := range targets.Include {
+			if entry.Target == orchestration.TargetAll || entry.Shoot == doc.ShootName {
+				selected, matched[n] = true, true
+			}
+		}
+		switch {
+		case !selected:
+		case known[i].State == runtime.StateSuspended:
+			found.LeftOut = append(found.LeftOut, fleet.LeftOut{
+				ShootName: doc.ShootName, RuntimeID: doc.RuntimeID, InstanceID: doc.InstanceID, Reason: string(orchestration.LeftOutSuspended), Description: "the runtime is suspended",
+			})
+		default:
+			target := fleet.Target{
+				RuntimeID: doc.RuntimeID, InstanceID: doc.InstanceID, ShootName: doc.ShootName, GlobalAccountID: doc.GlobalAccountID, SubAccountID: doc.SubAccountID,
+				Region: doc.ProviderRegion, ServicePlanID: doc.ServicePlanID, ServicePlanName: doc.ServicePlanName, KubernetesVersion: "1.33.1",
+			}
+			if doc.ServicePlanName != "trial" {
+				target.Window = fleet.WindowRule{Begin: "220000+0000", End: "020000+0000"}
+			}
+			found.Runtimes = append(found.Runtimes, target)
+		}
+	}
+	for n := range matched {
+		if !matched[n] {
+			found.Unmatched = append(found.Unmatched, n)
+		}
+	}
+	return found, nil
 }
 
 // reply is an answer.
@@ -271,13 +307,19 @@ func document(id, shoot string, operations ...runtime.Operation) runtime.Runtime
 // recordingCommands accept everything and remember it.
 type recordingCommands struct {
 	fleet.Commands
-	created []fleet.CreateRequest
-	retried []fleet.RetryRequest
+	created   []fleet.CreateRequest
+	previewed []fleet.PreviewRequest
+	retried   []fleet.RetryRequest
 }
 
 func (c *recordingCommands) CreateOrchestration(_ context.Context, _ fleet.Actor, req fleet.CreateRequest) (fleet.Orchestration, error) {
 	c.created = append(c.created, req)
 	return fleet.Orchestration{ID: "o-1"}, nil
+}
+
+func (c *recordingCommands) PreviewOrchestration(_ context.Context, req fleet.PreviewRequest) (fleet.Preview, error) {
+	c.previewed = append(c.previewed, req)
+	return fleet.Preview{}, nil
 }
 
 func (c *recordingCommands) RetryOrchestration(_ context.Context, _ fleet.Actor, req fleet.RetryRequest) (fleet.RetryResult, error) {

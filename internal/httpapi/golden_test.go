@@ -121,6 +121,10 @@ func TestAnswersAreTheGoldenOnes(t *testing.T) {
 		{"POST", "/upgrade/cluster", "", `{"targets":{"include":[{}]}}`},
 		{"POST", "/upgrade/kyma", "", `{"version":"fast","targets":{"include":[{"target":"all"}]}}`},
 		{"POST", "/upgrade/kyma", "", `{"targets":{"include":[{"target":"all"}]}}`},
+		{"POST", "/upgrade/cluster/preview", "/upgrade/cluster/preview?page_size=2", `{"targets":{"include":[{"target":"all"},{"shoot":"c-77"}]},"strategy":{"maintenanceWindow":true,"parallel":{"workers":5}}}`},
+		{"POST", "/upgrade/cluster/preview", "/upgrade/cluster/preview?page=9", `{"targets":{"include":[{"target":"all"}]}}`},
+		{"POST", "/upgrade/cluster/preview", "", `{"targets":{"include":[{}]}}`},
+		{"POST", "/upgrade/kyma/preview", "", `{"version":"fast","targets":{"include":[{"shoot":"c-1"}]},"strategy":{"scheduleTime":"2030-01-02T21:00:00Z"}}`},
 		{"POST", "/runtimes/import", "", page(t, document("rt-5", "c-5"))},
 		{"POST", "/runtimes/import", "", `{"data":[{"instanceID":""}]}`},
 	} {

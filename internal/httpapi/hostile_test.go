@@ -193,6 +193,9 @@ func TestAStoreThatIsAwayIs503(t *testing.T) {
 	f.addOrchestration(fleet.Orchestration{ID: "o-9", State: fleet.Failed})
 	require.NoError(t, f.store.SQL().Close())
 	for _, route := range writing() {
+		if route.Role != httpapi.RoleAdmin {
+			continue // a preview writes nothing, and reading goes on
+		}
 		body := `{"version":"1.33.4","targets":{"include":[{"target":"all"}]}}`
 		switch route.ID {
 		case "importRuntimes":
@@ -220,11 +223,14 @@ func FuzzUpgrade(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		commands := &recordingCommands{}
 		handler, err := httpapi.New(httpapi.Options{
-			Reader: reader{}, Commands: commands, Authenticator: httpapi.Loopback{}, Logger: discard, Clock: clock,
+			Reader: reader{}, Commands: commands, Previewer: commands, Authenticator: httpapi.Loopback{}, Logger: discard, Clock: clock,
 		})
 		require.NoError(t, err)
-		w := httptest.NewRecorder()
+		w, preview := httptest.NewRecorder(), httptest.NewRecorder()
 		handler.ServeHTTP(w, request(http.MethodPost, "/upgrade/cluster", bytes.NewReader(body)))
+		handler.ServeHTTP(preview, request(http.MethodPost, "/upgrade/cluster/preview", bytes.NewReader(body)))
+		require.Equal(t, len(commands.created), len(commands.previewed), "a preview refuses what an upgrade refuses")
+		require.Equal(t, w.Code == http.StatusAccepted, preview.Code == http.StatusOK)
 		require.Contains(t, []int{http.StatusAccepted, http.StatusBadRequest, http.StatusRequestEntityTooLarge}, w.Code)
 		require.Equal(t, w.Code == http.StatusAccepted, len(commands.created) == 1)
 		for _, request := range commands.created {
@@ -264,7 +270,7 @@ func FuzzRetry(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string, asForm bool) {
 		commands := &recordingCommands{}
 		handler, err := httpapi.New(httpapi.Options{
-			Reader: reader{}, Commands: commands, Authenticator: httpapi.Loopback{}, Logger: discard, Clock: clock,
+			Reader: reader{}, Commands: commands, Previewer: commands, Authenticator: httpapi.Loopback{}, Logger: discard, Clock: clock,
 		})
 		require.NoError(t, err)
 		r := request(http.MethodPost, "/orchestrations/o-1/retry", strings.NewReader(body))

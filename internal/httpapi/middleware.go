@@ -181,18 +181,18 @@ func isLocalHost(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() && ip.Zone() == ""
 }
 
-// enter waits for a place among the requests that are served at the same time.
-func (a *api) enter(ctx context.Context) (release func(), err error) {
-	release = func() { <-a.places }
+// enter waits for one of the places for requests that are served at the same time.
+func (a *api) enter(ctx context.Context, places chan struct{}) (release func(), err error) {
+	release = func() { <-places }
 	select {
-	case a.places <- struct{}{}:
+	case places <- struct{}{}:
 		return release, nil
 	default:
 	}
 	timer := time.NewTimer(a.MaxWait)
 	defer timer.Stop()
 	select {
-	case a.places <- struct{}{}:
+	case places <- struct{}{}:
 		return release, nil
 	case <-timer.C:
 		return nil, &statusError{status: http.StatusTooManyRequests, message: "the server has more requests than it can serve; try again"}

@@ -248,7 +248,7 @@ func TestMetricsCountAnswersByRouteAndNotByPath(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 4, n, "two orchestrations, two unknown paths, one list, one unknown method")
 	_, err = httpapi.New(httpapi.Options{
-		Reader: f.store, Commands: f.commands, Authenticator: httpapi.Loopback{}, Logger: discard, Clock: clock, Registerer: registry,
+		Reader: f.store, Commands: f.commands, Previewer: f.commands, Authenticator: httpapi.Loopback{}, Logger: discard, Clock: clock, Registerer: registry,
 	})
 	require.ErrorContains(t, err, "metrics")
 }

@@ -96,6 +96,8 @@ func operationOf(route route, schemas *schemas, options Options) object {
 func parameterOf(p parameter, options Options) object {
 	schema := object{"type": string(p.kind)}
 	switch {
+	case p.most > 0:
+		schema["minimum"], schema["maximum"], schema["default"] = 1, p.most, p.most
 	case p.name == pageSizeParam:
 		schema["minimum"], schema["maximum"], schema["default"] = 1, options.MaxPageSize, options.PageSize
 	case p.kind == numberParam:

@@ -42,6 +42,8 @@ type Options struct {
 	Reader fleet.Reader
 	// Commands carries changes out. Required.
 	Commands fleet.Commands
+	// Previewer says what requests to upgrade would do. Required.
+	Previewer fleet.Previewer
 	// Authenticator tells who calls. Required; Loopback{} serves a machine of its own.
 	Authenticator Authenticator
 	// Loopback refuses requests whose Host header names another machine, so that no web page can reach a server without a login through a name
@@ -117,6 +119,7 @@ func (o *Options) complete() error {
 	}
 	required("Reader", o.Reader == nil)
 	required("Commands", o.Commands == nil)
+	required("Previewer", o.Previewer == nil)
 	required("Authenticator", o.Authenticator == nil)
 	required("Logger", o.Logger == nil)
 	required("Clock", o.Clock == nil)

@@ -97,6 +97,11 @@ func (a *api) listLeftOut(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("list what was left out: %w", err)
 	}
+	return answer{body: leftOutList(rows, total)}, nil
+}
+
+// leftOutList is a page of what is left out in its published form.
+func leftOutList(rows []fleet.LeftOut, total int) orchestration.LeftOutList {
 	list := orchestration.LeftOutList{Data: make([]orchestration.LeftOut, len(rows)), Count: len(rows), TotalCount: total}
 	for i, row := range rows {
 		list.Data[i] = orchestration.LeftOut{
@@ -104,5 +109,5 @@ func (a *api) listLeftOut(c *call) (answer, error) {
 			Reason: orchestration.LeftOutReason(row.Reason), Description: row.Description,
 		}
 	}
-	return answer{body: list}, nil
+	return list
 }

@@ -43,6 +43,8 @@ type parameter struct {
 	repeated bool
 	words    []string
 	about    string
+	// most is the maximum and the default of a page size that differs from that of lists; 0 means that it does not.
+	most int
 }
 
 type paramKind string
@@ -63,6 +65,11 @@ type bodySpec struct {
 var pageParams = []parameter{
 	{name: pageParam, kind: numberParam, about: "Number of the page, from 1 on. Default 1. A page past the end is empty."},
 	{name: pageSizeParam, kind: numberParam, about: "Rows of a page."},
+}
+
+var previewParams = []parameter{
+	pageParams[0],
+	{name: pageSizeParam, kind: numberParam, about: "Rows of a page. The default is the maximum, because each page costs as much as the whole.", most: maxPreviewPage},
 }
 
 func listParams(more ...parameter) []parameter {
@@ -95,6 +102,8 @@ var (
 const (
 	aboutCreate = "The answer comes after the orchestration is stored. Both dialects of the body are understood; unknown keys, and keys that contradict " +
 		"each other, are refused by name. With an Idempotency-Key the same request made again gives the same orchestration, and another request with the same key is refused."
+	aboutPreview = "Takes the body of the upgrade and refuses what the upgrade refuses. Nothing is started or stored. The targets are resolved as at a start " +
+		"now; of an upgrade with a later start they are resolved when it starts. page and page_size cut the runtimes and what is left out alike. Pages with the same revision belong together."
 	idempotent = "Idempotency-Key"
 )
 
@@ -189,6 +198,18 @@ var routes = []route{
 		body:   &bodySpec{media: []string{jsonType}, schema: UpgradeBody{}},
 		status: http.StatusAccepted, answer: orchestration.UpgradeResponse{}, errors: []int{400, 409, 413, 415},
 		keyed: true, handle: upgrade(orchestration.UpgradeClusterOrchestration),
+	},
+	{
+		id: "previewKyma", method: http.MethodPost, pattern: "/upgrade/kyma/preview", role: RoleOperator,
+		summary: "Say what an upgrade of Kyma would do", about: aboutPreview, query: previewParams,
+		body:   &bodySpec{media: []string{jsonType}, schema: UpgradeBody{}},
+		answer: orchestration.Preview{}, errors: []int{400, 413, 415}, handle: preview(orchestration.UpgradeKymaOrchestration),
+	},
+	{
+		id: "previewCluster", method: http.MethodPost, pattern: "/upgrade/cluster/preview", role: RoleOperator,
+		summary: "Say what an upgrade of clusters would do", about: aboutPreview, query: previewParams,
+		body:   &bodySpec{media: []string{jsonType}, schema: UpgradeBody{}},
+		answer: orchestration.Preview{}, errors: []int{400, 413, 415}, handle: preview(orchestration.UpgradeClusterOrchestration),
 	},
 	{
 		id: "listEvents", method: http.MethodGet, pattern: "/events", role: RoleOperator,

@@ -25,6 +25,23 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return values[0], nil
 }
 
+// readUpgrade reads a request to upgrade: as it was asked for, and in its one stored form.
+func (a *api) readUpgrade(c *call, t orchestration.Type) (asked, normal orchestration.Parameters, err error) {
+	_, text, err := readBody(c.w, c.r, a.MaxBody, jsonType)
+	if err != nil {
+		return asked, normal, err
+	}
+	var body UpgradeBody
+	if err := strictjson.Unmarshal(text, &body); err != nil {
+		return asked, normal, err
+	}
+	if asked, err = body.parameters(); err != nil {
+		return asked, normal, err
+	}
+	normal, _, err = fleet.NormalizeParameters(t, asked, a.Parameters)
+	return asked, normal, err
+}
+
 // upgrade creates orchestrations of a type.
 func upgrade(t orchestration.Type) func(*api, *call) (answer, error) {
 	return func(a *api, c *call) (answer, error) {
@@ -32,19 +49,7 @@ func upgrade(t orchestration.Type) func(*api, *call) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		_, text, err := readBody(c.w, c.r, a.MaxBody, jsonType)
-		if err != nil {
-			return answer{}, err
-		}
-		var body UpgradeBody
-		if err := strictjson.Unmarshal(text, &body); err != nil {
-			return answer{}, err
-		}
-		asked, err := body.parameters()
-		if err != nil {
-			return answer{}, err
-		}
-		normal, _, err := fleet.NormalizeParameters(t, asked, a.Parameters)
+		asked, normal, err := a.readUpgrade(c, t)
 		if err != nil {
 			return answer{}, err
 		}
