@@ -11,7 +11,7 @@ FUZZTIME ?= 30s
 
 timed := scripts/timed
 landscape := bin/swell-landscape
-landscape_sources := $(shell find landscape gqlschema -type f \( -name '*.go' -o -name go.mod -o -name go.sum -o -name '*.yaml' -o -name '*.graphql' \) -not -name '*_test.go' 2>/dev/null)
+landscape_sources := $(shell find landscape gqlschema -type f \( -name '*.go' -o -name go.mod -o -name go.sum -o -name '*.yaml' -o -name '*.graphql' -o -name '*.html' -o -name '*.css' \) -not -name '*_test.go' 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench verify build build-landscape test-product test-landscape test-demo generate fmt fuzz clean
@@ -23,7 +23,7 @@ demo: build build-landscape ## upgrade a simulated fleet of clusters and watch i
 	@DEMO="$(DEMO)" SWELL_LANDSCAPE="$(CURDIR)/$(landscape)" scripts/demo
 
 test: ## run all tests, with the race detector
-	@scripts/ensure cc postgres
+	@scripts/ensure cc postgres browser
 	@$(timed) "build landscape" $(MAKE) --no-print-directory build-landscape
 	@$(timed) "test landscape" $(MAKE) --no-print-directory test-landscape
 	@$(timed) "test demo" $(MAKE) --no-print-directory test-demo

@@ -29,7 +29,7 @@ func TestABrowserLogsIn(t *testing.T) {
 	login := u.start(t, "login", "--no-browser")
 	page := issuer.LogIn(t, login.says(t, address), "ann")
 	require.Equal(t, http.StatusOK, page.Status)
-	require.Contains(t, page.Body, "You are logged in.")
+	require.Contains(t, page.Body, "<h1>You are logged in</h1>")
 	require.Contains(t, page.Header.Get("Content-Security-Policy"), "default-src 'none'")
 	end := login.wait()
 	require.Zero(t, end.code, end.err)

@@ -55,6 +55,7 @@ var table = rules{
 			"internal/executor/gardener", "internal/executor/provisioner", "internal/executor/kyma",
 			"internal/executor/noop", "internal/executor/executortest",
 		}},
+		{"answers", []pattern{"internal/verdict"}},
 		{"engine", []pattern{"internal/engine"}},
 		{"domain", []pattern{"internal/fleet"}},
 		{"policy", []pattern{"internal/policy"}},
@@ -64,7 +65,7 @@ var table = rules{
 		{"schema", []pattern{"gqlschema"}},
 		{"windows", []pattern{"internal/window"}},
 		{"tests", []pattern{
-			"internal/testkit/await", "internal/testkit/dtotest", "internal/testkit/folder", "internal/testkit/issuer", "internal/testkit/landscape", "internal/testkit/postgres", "internal/archtest",
+			"internal/testkit/await", "internal/testkit/browser", "internal/testkit/dtotest", "internal/testkit/folder", "internal/testkit/issuer", "internal/testkit/landscape", "internal/testkit/postgres", "internal/archtest",
 		}},
 	},
 	beside: []edge{
@@ -137,6 +138,7 @@ var table = rules{
 
 		// The mock of RuntimeLister is part of the published package.
 		{"github.com/stretchr/testify/mock", []pattern{"orchestration"}},
+		{"github.com/chromedp/chromedp", []pattern{"internal/testkit/...", "e2e"}},
 		{"github.com/stretchr/testify/require", []pattern{"internal/testkit/...", "internal/executor/executortest", "internal/store/storetest"}},
 		{"github.com/google/go-cmp", []pattern{"internal/testkit/...", "internal/store/storetest"}},
 		{"pgregory.net/rapid", []pattern{"internal/store/storetest"}},
@@ -161,4 +163,4 @@ var table = rules{
 var gardenerUsers = []pattern{"orchestration", "internal/executor/gardener", "internal/inventory/...", "internal/app", "internal/testkit/..."}
 
 // kubernetesUsers are those that know Kubernetes' clients.
-var kubernetesUsers = append([]pattern{"internal/executor/kyma"}, gardenerUsers...)
+var kubernetesUsers = append([]pattern{"internal/executor/kyma", "internal/verdict"}, gardenerUsers...)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"fmt"
-	"html/template"
 	"io"
 	"log"
 	"net"
@@ -115,20 +114,14 @@ func (l *codeLogin) show(ctx context.Context, c *console.Console, show bool) *op
 
 // serve takes the browser that comes back. The login goes on also when the browser does not wait for the end.
 func (l *codeLogin) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
-	header.Set("Cache-Control", "no-store")
-	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Content-Type", "text/html; charset=utf-8")
 	if r.URL.Path != callbackPath || r.Method != http.MethodGet {
-		page(w, http.StatusNotFound, "There is nothing here.")
+		show(w, http.StatusNotFound, "Nothing here", "This address belongs to a login that is going on in a terminal.")
 		return
 	}
 	query := r.URL.Query()
 	// Another page may send the browser here, too. It cannot know the state, and the login goes on waiting.
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(l.state)) != 1 {
-		page(w, http.StatusBadRequest, "This does not belong to the login that is being waited for.")
+		show(w, http.StatusBadRequest, "Another login", "This does not belong to the login that is being waited for. Begin it anew in the terminal.")
 		return
 	}
 	first := false
@@ -136,14 +129,14 @@ func (l *codeLogin) serve(ctx context.Context, w http.ResponseWriter, r *http.Re
 		first = true
 		got, err := l.finish(ctx, query)
 		if err != nil {
-			page(w, http.StatusBadRequest, "The login failed. The terminal says why; this window can be closed.")
+			show(w, http.StatusBadRequest, "The login failed", "The terminal says why. This window can be closed.")
 		} else {
-			page(w, http.StatusOK, "You are logged in. This window can be closed; go on in the terminal.")
+			show(w, http.StatusOK, "You are logged in", "Go on in the terminal. This window can be closed.")
 		}
 		l.ended <- ending{got, err}
 	})
 	if !first {
-		page(w, http.StatusBadRequest, "This login is over.")
+		show(w, http.StatusBadRequest, "This login is over", "Begin another one in the terminal.")
 	}
 }
 
@@ -156,16 +149,4 @@ func (l *codeLogin) finish(ctx context.Context, query url.Values) (tokens.Tokens
 		return tokens.Tokens{}, tokens.Refusal(code, query.Get("error_description"))
 	}
 	return l.provider.Exchange(ctx, l.config, l.login, query.Get("code"), l.verifier, l.nonce)
-}
-
-var pages = template.Must(template.New("page").Parse(`<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Swell</title></head>
-<body><h1>Swell</h1><p>{{.}}</p></body></html>
-`))
-
-// page writes a page with one sentence, which is one of ours.
-func page(w http.ResponseWriter, status int, sentence string) {
-	w.WriteHeader(status)
-	// A browser that went away misses a sentence only.
-	_ = pages.Execute(w, sentence)
 }
