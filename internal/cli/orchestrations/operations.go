@@ -9,11 +9,8 @@ import (
 
 // listOperations shows the operations of an orchestration, or one of them.
 func (c *call) listOperations() error {
-	switch {
-	case len(c.operations) > 1 || len(c.operations) == 1 && c.operation != "":
-		return console.Usagef("only one operation can be shown at a time")
-	case len(c.operations) == 1:
-		c.operation = c.operations[0]
+	if err := c.oneOperation(); err != nil {
+		return err
 	}
 	if c.operation != "" {
 		return c.showOperation()
@@ -44,6 +41,17 @@ func (c *call) listOperations() error {
 		return err
 	}
 	c.counted(len(list.Data), list.TotalCount, "operation")
+	return nil
+}
+
+// oneOperation settles which operation is meant where one at most can be: by an argument or by the flag.
+func (c *call) oneOperation() error {
+	switch {
+	case len(c.operations) > 1 || len(c.operations) == 1 && c.operation != "":
+		return console.Usagef("only one operation can be shown at a time")
+	case len(c.operations) == 1:
+		c.operation = c.operations[0]
+	}
 	return nil
 }
 

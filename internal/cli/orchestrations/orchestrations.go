@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/history"
 	"github.com/swell-fleet/swell/internal/cli/progress"
 )
 
@@ -22,6 +23,8 @@ type options struct {
 	now        bool
 	yes        bool
 	wait       bool
+	level      history.Level
+	follow     bool
 	output     console.Format
 }
 
@@ -55,6 +58,8 @@ const (
 	nowFlag       = "now"
 	yesFlag       = "yes"
 	waitFlag      = "wait"
+	levelFlag     = "level"
+	followFlag    = "follow"
 )
 
 // The actions without an ID and without a word after it.
@@ -66,6 +71,7 @@ var (
 // actions are the words that may follow the ID.
 var actions = []action{
 	{names: []string{"operations", "operation", "ops", "op"}, flags: []string{stateFlag, pageFlag, pageSizeFlag, operationFlag}, operation: true, run: (*call).listOperations},
+	{names: []string{"events"}, flags: []string{pageFlag, pageSizeFlag, operationFlag, levelFlag, followFlag}, operation: true, run: (*call).listEvents},
 	{names: []string{"leftout"}, flags: []string{pageFlag, pageSizeFlag}, run: (*call).listLeftOut},
 	{names: []string{"watch"}, run: (*call).watch},
 	{names: []string{"cancel"}, flags: []string{yesFlag, waitFlag}, run: (*call).cancel},
@@ -87,6 +93,9 @@ func NewCommand(c *console.Console) *cobra.Command {
   swell orchestrations ID operations   its operations (flags as for list)
   swell orchestrations ID operations OPERATION-ID
                                        one operation, with its configuration
+  swell orchestrations ID events [OPERATION-ID]
+                                       what happened, and who asked for it
+                                       (--level, --page, --follow)
   swell orchestrations ID leftout      what its targets match and it leaves out
   swell orchestrations ID watch        its progress until it has ended
   swell orchestrations ID cancel       start nothing more (--yes, --wait)
@@ -96,10 +105,13 @@ func NewCommand(c *console.Console) *cobra.Command {
 Lists are newest first. An ID may be shortened to its first characters where only one of the newest 1,000 orchestrations begins with
 them. After a cancel, what is in progress runs to its end.
 
+With --follow, the newest events are shown, then new ones as they come until the orchestration has ended.
+
 The exit code of watch and --wait tells the outcome: 0 succeeded, 1 failed, 3 canceled, 130 when the watching was interrupted (the
 orchestration goes on).`,
 		Example: `  swell orchestrations --state "in progress"
   swell orchestrations 6f1c9a2e operations --state failed
+  swell orchestrations 6f1c9a2e events --level error
   swell orchestrations 6f1c9a2e retry --now --wait`,
 		Args: cobra.MaximumNArgs(3),
 	}
@@ -108,10 +120,14 @@ orchestration goes on).`,
 	console.ListFlag(flags, &o.states, stateFlag, "", "only in this `STATE`: pending, in progress, canceling, canceled, succeeded, failed")
 	flags.IntVar(&o.page, pageFlag, 0, "only the page with this `NUMBER`, from 1 on")
 	flags.IntVar(&o.pageSize, pageSizeFlag, 0, "`ROWS` of a page")
-	console.ListFlag(flags, &o.operations, operationFlag, "", "`ID` of an operation to retry or show; may be repeated for retry")
+	console.ListFlag(flags, &o.operations, operationFlag, "", "`ID` of an operation to retry or show, or whose events are shown; may be repeated for retry")
 	flags.BoolVar(&o.now, nowFlag, false, "retry without waiting for the maintenance windows")
 	flags.BoolVarP(&o.yes, yesFlag, "y", false, "do not ask before canceling; needed where there is no terminal to ask at")
 	flags.BoolVarP(&o.wait, waitFlag, "w", false, "after cancel or retry, show the progress until the orchestration has ended")
+	flags.Var(&o.level, levelFlag, "only events of this `LEVEL`: info or error; all is the default")
+	// The completion of a flag that was just added cannot fail.
+	_ = cmd.RegisterFlagCompletionFunc(levelFlag, cobra.FixedCompletions(history.Levels, cobra.ShellCompDirectiveNoFileComp))
+	flags.BoolVarP(&o.follow, followFlag, "f", false, "show new events as they come, until the orchestration has ended")
 	console.OutputFlag(cmd, &o.output)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		act, one, err := choose(args)
@@ -170,7 +186,7 @@ func checkID(id string) error {
 func (a action) check(flags *pflag.FlagSet, args []string) error {
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
-		local := []string{stateFlag, pageFlag, pageSizeFlag, operationFlag, nowFlag, yesFlag, waitFlag}
+		local := []string{stateFlag, pageFlag, pageSizeFlag, operationFlag, nowFlag, yesFlag, waitFlag, levelFlag, followFlag}
 		if err == nil && slices.Contains(local, f.Name) && !slices.Contains(a.flags, f.Name) {
 			what := "a list of orchestrations"
 			switch len(args) {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
+	"github.com/swell-fleet/swell/internal/cli/history"
+	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
 )
 
@@ -19,6 +21,7 @@ type options struct {
 	params     runtime.ListParameters
 	states     []string
 	operations string
+	events     history.Level
 	output     console.Format
 }
 
@@ -32,11 +35,20 @@ func NewCommand(c *console.Console) *cobra.Command {
 		Long: `List the runtimes that the server knows.
 
 Values of different flags have to match together, values of one flag in the alternative; all are exact.
-Suspended and deprovisioned runtimes are listed only when --state asks for them.`,
+Suspended and deprovisioned runtimes are listed only when --state asks for them.
+
+With --events, each runtime is followed by what happened to it, newest first: on a terminal by the ten newest
+events, in a pipe and with -o json by all.`,
 		Example: `  swell runtimes --plan aws --region eu-central-1
   swell runtimes --state failed,error --ops all
+  swell runtimes --shoot c-123 --events=error
   swell runtimes -o json | jq -r '.data[].shootName'`,
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.events != "" && len(args) > 0 && slices.Contains(history.Levels, args[0]) {
+				return console.Usagef("write --%s=%s: the value of this flag follows an equals sign", eventsFlag, args[0])
+			}
+			return cobra.NoArgs(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), c) },
 	}
 	flags := cmd.Flags()
@@ -52,6 +64,10 @@ Suspended and deprovisioned runtimes are listed only when --state asks for them.
 	console.ListFlag(flags, &o.states, "state", "", "`STATE` of the runtime, or all: "+strings.Join(stateWords, ", "))
 	flags.BoolVar(&p.Expired, "expired", false, "expired runtimes only")
 	flags.StringVar(&o.operations, "ops", "last", "`WHICH` operations are shown of each runtime: last or all")
+	flags.Var(&o.events, eventsFlag, "add its events to each runtime: all of them, or with --events=`LEVEL` those of a level, info or error")
+	flags.Lookup(eventsFlag).NoOptDefVal = orchestration.EventLevelAll
+	// The completion of a flag that was just added cannot fail.
+	_ = cmd.RegisterFlagCompletionFunc(eventsFlag, cobra.FixedCompletions(history.Levels, cobra.ShellCompDirectiveNoFileComp))
 	flags.BoolVar(&p.KymaConfig, "kyma-config", false, "add the Kyma configuration (with -o json)")
 	flags.BoolVar(&p.ClusterConfig, "cluster-config", false, "add the cluster configuration (with -o json)")
 	flags.IntVar(&p.Page, "page", 0, "only the page with this `NUMBER`, from 1 on")
@@ -60,6 +76,8 @@ Suspended and deprovisioned runtimes are listed only when --state asks for them.
 	cmd.AddCommand(newImport(c))
 	return cmd
 }
+
+const eventsFlag = "events"
 
 // stateWords are the states as the help tells them.
 var stateWords = []string{
@@ -78,6 +96,10 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	if err := console.CheckPage(o.params.Page, &o.params.PageSize); err != nil {
 		return err
 	}
+	if o.events != "" && o.params.OperationDetail == runtime.AllOperation && o.output != console.JSON {
+		return console.Usagef("--ops all and --%s together need -o json", eventsFlag)
+	}
+	o.params.Events = o.events.String()
 	for _, word := range o.states {
 		// The server knows the words, and says which when one is wrong.
 		o.params.States = append(o.params.States, runtime.State(word))
@@ -86,29 +108,46 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	if err != nil {
 		return err
 	}
-	if o.output == console.JSON {
+	switch {
+	case o.events != "":
+		return (&events{console: c, list: c.Orchestrations(ctx).ListEvents, level: o.events.String(), page: page}).print(o.output)
+	case o.output == console.JSON:
 		return c.PrintJSON(page)
+	default:
+		return o.print(c, page)
 	}
-	return o.print(c, page)
+}
+
+// columns are those of the list.
+func columns() []display.Column {
+	return []display.Column{
+		{Title: "SHOOT"}, {Title: "STATE"}, {Title: "PLAN"}, {Title: "REGION", Drop: 1},
+		{Title: "ACCOUNT", Drop: 3}, {Title: "SUBACCOUNT", Drop: 4}, {Title: "RUNTIME ID", Drop: 5},
+		{Title: "CREATED", Drop: 2}, {Title: "OPERATION", Shrink: 9}, {Title: "RESULT"}, {Title: "WHEN"},
+	}
+}
+
+// ownCells is how many cells of a row are about the runtime itself.
+const ownCells = 8
+
+// cells returns the cells of a runtime and one of its operations.
+func cells(rt *runtime.RuntimeDTO, op runtime.Operation, clock display.Clock) []string {
+	return []string{
+		rt.ShootName, string(rt.Status.State), rt.ServicePlanName, rt.ProviderRegion, rt.GlobalAccountID, rt.SubAccountID, rt.RuntimeID,
+		clock.Relative(rt.Status.CreatedAt), string(op.Type), op.State, clock.Relative(op.CreatedAt),
+	}
 }
 
 func (o *options) print(c *console.Console, page runtime.RuntimesPage) error {
 	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
-	table := display.NewTable(c,
-		display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"}, display.Column{Title: "PLAN"}, display.Column{Title: "REGION", Drop: 1},
-		display.Column{Title: "ACCOUNT", Drop: 3}, display.Column{Title: "SUBACCOUNT", Drop: 4}, display.Column{Title: "RUNTIME ID", Drop: 5},
-		display.Column{Title: "CREATED", Drop: 2}, display.Column{Title: "OPERATION", Shrink: 9}, display.Column{Title: "RESULT"}, display.Column{Title: "WHEN"})
-	for _, rt := range page.Data {
-		own := []string{
-			rt.ShootName, string(rt.Status.State), rt.ServicePlanName, rt.ProviderRegion, rt.GlobalAccountID, rt.SubAccountID, rt.RuntimeID,
-			clock.Relative(rt.Status.CreatedAt),
-		}
-		for i, op := range operationsOf(rt, o.params.OperationDetail) {
-			cells := append(slices.Clone(own), string(op.Type), op.State, clock.Relative(op.CreatedAt))
-			if i == 0 {
-				table.Row(cells...)
+	table := display.NewTable(c, columns()...)
+	for i := range page.Data {
+		rt := &page.Data[i]
+		for n, op := range operationsOf(*rt, o.params.OperationDetail) {
+			if n == 0 {
+				table.Row(cells(rt, op, clock)...)
 			} else {
-				table.Continue(len(own), cells...)
+				table.Continue(ownCells, cells(rt, op, clock)...)
 			}
 		}
 	}
