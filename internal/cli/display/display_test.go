@@ -104,13 +104,13 @@ func TestACellThatIsWrapped(t *testing.T) {
 		"       the account\n"+
 		"02:10  -\n", printed(t, 24, history, columns...))
 	require.Equal(t, ""+
-		"TIME\n"+
-		"02:11\n"+
+		"TIME   LEVEL\n"+
+		"02:11  error\n"+
 		"    quota exceeded\n"+
 		"    in the region\n"+
 		"    eu-central-1 of\n"+
 		"    the account\n"+
-		"02:10\n", printed(t, 20, history, columns...))
+		"02:10  -\n", printed(t, 20, history, columns...))
 	require.Equal(t, "02:11\terror\tquota exceeded in the region eu-central-1 of the account\n02:10\t-\t-\n", printed(t, 0, history, columns...))
 	require.Equal(t, []string{"日", "本語", "ab"}, broken("日 本語 ab", 4))
 	require.Equal(t, []string{"日本", "語"}, broken("日本語", 4))

@@ -178,32 +178,40 @@ func broken(text string, columns int) []string {
 
 // fit returns how wide each column is; 0 for one that is left out, and for one whose cells stand below their rows.
 func (t *Table) fit(width int) []int {
-	widths := make([]int, len(t.columns))
+	natural := make([]int, len(t.columns))
 	for i, c := range t.columns {
-		widths[i] = Width(c.Title)
+		natural[i] = Width(c.Title)
 		for _, row := range t.rows {
-			widths[i] = max(widths[i], Width(row[i]))
+			natural[i] = max(natural[i], Width(row[i]))
 		}
 	}
-	last := len(widths) - 1
+	last := len(natural) - 1
 	wrap := t.columns[last].Wrap
-	whole := widths[last]
-	if wrap > 0 {
-		widths[last] = min(whole, max(wrap, Width(t.columns[last].Title)))
+	if wrap == 0 {
+		widths, _ := t.squeeze(natural, width)
+		return widths
 	}
+	narrow := slices.Clone(natural)
+	narrow[last] = min(natural[last], max(wrap, Width(t.columns[last].Title)))
+	if widths, ok := t.squeeze(narrow, width); ok {
+		widths[last] = min(natural[last], widths[last]+width-total(widths))
+		return widths
+	}
+	narrow[last] = 0
+	widths, _ := t.squeeze(narrow, width)
+	return widths
+}
+
+// squeeze leaves out and shrinks columns until they fit, and reports whether they do.
+func (t *Table) squeeze(natural []int, width int) (widths []int, ok bool) {
+	widths = slices.Clone(natural)
 	for {
 		over := total(widths) - width
-		switch {
-		case over <= 0 && wrap > 0 && widths[last] > 0:
-			widths[last] = min(whole, widths[last]-over)
-			return widths
-		case over <= 0:
-			return widths
-		case t.drop(widths), t.shrink(widths, over):
-		case wrap > 0 && widths[last] > 0:
-			widths[last] = 0
-		default:
-			return widths
+		if over <= 0 {
+			return widths, true
+		}
+		if !t.drop(widths) && !t.shrink(widths, over) {
+			return widths, false
 		}
 	}
 }

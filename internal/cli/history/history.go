@@ -34,7 +34,7 @@ func (l *Level) Type() string { return "level" }
 // OrchestrationColumns are the columns of the events of one orchestration.
 func OrchestrationColumns() []display.Column {
 	return []display.Column{
-		{Title: "TIME"}, {Title: "LEVEL"}, {Title: "SHOOT"}, {Title: "EVENT"}, {Title: "STATE", Drop: 1}, {Title: "BY", Shrink: 12},
+		{Title: "TIME"}, {Title: "LEVEL"}, {Title: "SHOOT", Shrink: 12}, {Title: "EVENT"}, {Title: "STATE", Drop: 1}, {Title: "BY", Shrink: 12},
 		{Title: "OPERATION ID", Drop: 2}, {Title: "MESSAGE", Wrap: leastMessage},
 	}
 }
@@ -48,7 +48,7 @@ func RuntimeColumns() []display.Column {
 }
 
 // leastMessage is the number of columns from which on messages stand beside the other cells.
-const leastMessage = 24
+const leastMessage = 40
 
 // OrchestrationCells are the cells of an event of an orchestration.
 func OrchestrationCells(e *orchestration.Event, clock display.Clock) []string {
