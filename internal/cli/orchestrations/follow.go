@@ -1,6 +1,7 @@
 package orchestrations
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ const (
 
 // followEvents shows the newest events and then those that come, the oldest first, until the orchestration has ended.
 func (c *call) followEvents() error {
-	f := follower{call: c}
+	f := follower{call: c, list: c.events}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	away := false
@@ -51,6 +52,9 @@ func (c *call) followEvents() error {
 // follower remembers what was shown.
 type follower struct {
 	*call
+
+	// list reads a page of the events, newest first.
+	list func(page, size int) (orchestration.EventList, error)
 
 	begun bool
 	// met holds the IDs of the events that were read the last time: all that can be on the pages that are read the next time and are not new.
@@ -81,7 +85,7 @@ func (f *follower) fresh() ([]orchestration.Event, error) {
 	var fresh []orchestration.Event
 	met := map[string]bool{}
 	for number, more := 1, true; more; number++ {
-		list, err := f.events(number, followPage)
+		list, err := f.list(number, followPage)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +103,10 @@ func (f *follower) fresh() ([]orchestration.Event, error) {
 		fresh = fresh[:followFirst]
 	}
 	f.begun, f.met = true, met
-	slices.Reverse(fresh)
+	// What came while the pages were read stands behind older events. Of numbers without leading zeros the shorter is the smaller.
+	slices.SortFunc(fresh, func(a, b orchestration.Event) int {
+		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
+	})
 	return fresh, nil
 }
 
