@@ -231,6 +231,13 @@ func (a *App) newEngine(ctx context.Context, st *store.Store, jobs *riverjobs.Jo
 	if err != nil {
 		return nil, err
 	}
+	for _, t := range []orchestration.Type{orchestration.UpgradeClusterOrchestration, orchestration.UpgradeKymaOrchestration} {
+		if b, ok := bindings[t]; ok {
+			a.checks = append(a.checks, httpapi.Check{
+				Name: fmt.Sprintf("%s through %s", t, b.Backend), Optional: true, Run: func(context.Context) error { return eng.BackendHealth(t) },
+			})
+		}
+	}
 	return eng, nil
 }
 

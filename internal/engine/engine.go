@@ -190,6 +190,24 @@ func (e *Engine) BackendDown(t orchestration.Type) bool {
 	return !ok || b.breaker.down()
 }
 
+// BackendHealth returns nil while operations of a type may start as far as their backend is concerned. Its error, of KindUnavailable, says since when they
+// may not and whether the backend is away or refuses access; what it said is the cause.
+func (e *Engine) BackendHealth(t orchestration.Type) error {
+	b, ok := e.bindings[t]
+	if !ok {
+		return nil
+	}
+	since, fault := b.breaker.fault()
+	if fault == nil {
+		return nil
+	}
+	what := "does not answer"
+	if errors.Is(fault, fleet.ErrNoAccess) {
+		what = "refuses access"
+	}
+	return fleet.Unavailable(fmt.Sprintf("no %s starts since %s: %s %s", t, since.UTC().Format(time.RFC3339), b.Backend, what), fault)
+}
+
 // Handle carries out one job; it is fleet.Handler.
 func (e *Engine) Handle(ctx context.Context, job fleet.Job) (time.Duration, error) {
 	e.mu.Lock()

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,6 +74,90 @@ func TestAnOutageOfTheBackend(t *testing.T) {
 	}
 	require.InDelta(t, 16, values["swell_engine_operations_finished_total"], 0)
 	require.InDelta(t, 0, values["swell_engine_backend_down"], 0)
+}
+
+// A right that goes away on the way fails nothing: operations wait, also longer than their time limit and although everything can still be read, and go on
+// by themselves.
+func TestARightThatIsMissingForAWhile(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 8)
+	var denied atomic.Bool
+	s.fake.Checks = 1 << 30
+	s.fake.After = 10 * time.Millisecond
+	s.fake.Deny = func(task fleet.Task) error {
+		if denied.Load() {
+			return fmt.Errorf("write the Shoot: %w: a right is missing: cannot patch %s", fleet.ErrNoAccess, task.ShootName)
+		}
+		return nil
+	}
+	p := s.start(t)
+	id := p.create(t, request(3, orchestration.Immediate))
+	s.waitFor(t, id, func(fleet.Orchestration) bool { return len(s.starts()) == 3 })
+	require.NoError(t, p.BackendHealth(clusterType))
+
+	denied.Store(true)
+	s.fake.Complete("rt-0")
+	s.fake.Complete("rt-1")
+	require.Eventually(t, func() bool { return p.BackendDown(clusterType) }, patience, 10*time.Millisecond)
+	op := s.waitForOperation(t, id, "rt-3", func(op fleet.Operation) bool { return op.Failures > 2 })
+	require.Equal(t, "waiting for gardener: write the Shoot: access is refused: a right is missing: cannot patch c-3", op.Description)
+	require.False(t, op.Sent || op.Uncertain)
+	checks := s.checks()
+	require.Eventually(t, func() bool { return s.checks() > checks+2 }, patience, 10*time.Millisecond, "what was started is followed")
+	health := p.BackendHealth(clusterType)
+	require.ErrorIs(t, health, fleet.ErrUnavailable)
+	require.ErrorIs(t, health, fleet.ErrNoAccess)
+	require.Regexp(t, `^no upgradeCluster starts since \S+Z: gardener refuses access: write`, health.Error())
+
+	s.fake.Complete("rt-2")
+	s.waitFor(t, id, func(o fleet.Orchestration) bool { return o.Counts.Succeeded == 3 })
+	s.clock.Advance(4 * time.Hour)
+	later := s.clock.Now()
+	require.Eventually(t, func() bool {
+		for _, op := range s.operations(t, id) {
+			if op.State == fleet.InProgress && op.TimeLimitFrom.Before(later) {
+				return false
+			}
+		}
+		return true
+	}, patience, 10*time.Millisecond, "waiting for a right takes nothing of the time that an operation has")
+
+	denied.Store(false)
+	o := s.waitFor(t, id, func(o fleet.Orchestration) bool {
+		for runtimeID := range s.starts() {
+			s.fake.Complete(runtimeID)
+		}
+		return o.State.Ended()
+	})
+	require.Equal(t, fleet.Counts{Succeeded: 8}, o.Counts)
+	require.Equal(t, once(8), s.starts())
+	require.NoError(t, p.BackendHealth(clusterType))
+}
+
+// checks counts how often started upgrades were looked at.
+func (s *site) checks() int {
+	n := 0
+	for _, call := range s.fake.Calls() {
+		if call.Method == executortest.Check {
+			n++
+		}
+	}
+	return n
+}
+
+// Whoever cancels while a right is missing need not wait for it.
+func TestCancelWhileARightIsMissing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 4)
+	s.fake.Deny = func(fleet.Task) error { return fleet.ErrNoAccess }
+	p := s.start(t)
+	id := p.create(t, request(2, orchestration.Immediate))
+	require.Eventually(t, func() bool { return p.BackendDown(clusterType) }, patience, 10*time.Millisecond)
+	_, err := p.CancelOrchestration(t.Context(), someone, id)
+	require.NoError(t, err)
+	o := s.waitFor(t, id, inState(fleet.Canceled))
+	require.Equal(t, fleet.Counts{Canceled: 4}, o.Counts)
+	require.Empty(t, s.starts())
 }
 
 // An operation that does not come to its end is failed when its time is over, with the last that was known, however often it was updated.

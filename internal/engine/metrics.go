@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,7 +41,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "swell_engine_take_overs_total", Help: "Operations that were taken over from a process that did not answer any more.",
 		}),
 		down: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "swell_engine_backend_down", Help: "1 while no operation starts because the backend does not answer.",
+			Name: "swell_engine_backend_down", Help: "1 while no operation starts because the backend does not answer or refuses access.",
 		}, []string{"backend"}),
 		groups: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "swell_engine_group_size", Help: "Steps that were written in one transaction.", Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200},
@@ -69,6 +70,8 @@ func outcomeWord(s fleet.Step) string {
 	switch {
 	case s.HandBack:
 		return "handed_back"
+	case errors.Is(s.Err, fleet.ErrNoAccess):
+		return "no_access"
 	case s.Err != nil:
 		return "error"
 	}

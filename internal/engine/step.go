@@ -94,22 +94,31 @@ func (e *Engine) call(ctx context.Context, b *binding, op fleet.Operation, now t
 			err = fmt.Errorf("%w: %w", errTimeout, err)
 		}
 		s = e.failed(ctx, err)
-		s.Passed = g.passed
+		// Where access was refused nothing was done, so nothing is uncertain.
+		s.Passed = g.passed && !errors.Is(err, fleet.ErrNoAccess)
+		s.Unstarted = g.unstarted && !s.Passed
 		if e.canceledUnsent(ctx, op, s) {
 			s = fleet.Step{Err: fleet.ErrCanceled}
 		}
 	}
 	e.metrics.step(b.Backend, s, e.clock().Sub(begin))
-	if !s.HandBack && !g.failed(err) && !s.Result.Unasked && b.breaker.record(err == nil || g.refusal(err) != nil) {
+	if s.HandBack || g.failed(err) || s.Result.Unasked {
+		return s
+	}
+	if g.refusal(err) != nil {
+		err = nil
+	}
+	if b.breaker.record(err, g.passed) {
 		e.breakerChanged(ctx, op.Type, b)
 	}
+	s.ShutOut = errors.Is(s.Err, fleet.ErrNoAccess) && b.breaker.down()
 	return s
 }
 
 // canceledUnsent reports whether a step that failed belongs to an orchestration that was canceled and to an operation of which certainly nothing was sent. It need
 // not wait for its backend to answer again.
 func (e *Engine) canceledUnsent(ctx context.Context, op fleet.Operation, s fleet.Step) bool {
-	if s.HandBack || s.Passed || op.Sent || op.Uncertain || errors.Is(s.Err, fleet.ErrFenced) {
+	if s.HandBack || s.Passed || op.Sent || op.Uncertain && !s.Unstarted || errors.Is(s.Err, fleet.ErrFenced) {
 		return false
 	}
 	view, err := e.store.Guard(ctx, op.ID)
@@ -117,13 +126,12 @@ func (e *Engine) canceledUnsent(ctx context.Context, op fleet.Operation, s fleet
 }
 
 func (e *Engine) breakerChanged(ctx context.Context, t orchestration.Type, b *binding) {
-	down := b.breaker.down()
 	value := 0.0
-	if down {
+	if _, fault := b.breaker.fault(); fault != nil {
 		value = 1
-		e.log.WarnContext(ctx, "no operation starts while the backend does not answer", "backend", b.Backend)
+		e.log.WarnContext(ctx, "no operation starts while the backend does not answer or refuses access", "backend", b.Backend, "error", fault)
 	} else {
-		e.log.InfoContext(ctx, "the backend answers again", "backend", b.Backend)
+		e.log.InfoContext(ctx, "operations start again", "backend", b.Backend)
 		// Those in progress may still wait long for their next try.
 		e.flights.wakeAll(t)
 	}
@@ -163,6 +171,7 @@ func (e *Engine) callSafely(ctx context.Context, b *binding, task fleet.Task, fo
 	if seen.Version != "" {
 		task.Version = seen.Version
 	}
+	g.unstarted = true
 	result, err = b.Executor.Start(ctx, task, g.check)
 	if err != nil {
 		return fleet.Result{}, err
@@ -208,7 +217,9 @@ type guarding struct {
 	operation fleet.Operation
 	// passed is true once a write was let through: from then on something may have been sent.
 	passed bool
-	last   error
+	// unstarted is true once a look has shown that nothing was started.
+	unstarted bool
+	last      error
 }
 
 func (g *guarding) check(ctx context.Context) error {

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -261,6 +262,35 @@ func TestTheTimeLimitIsJudgedAfterTheLook(t *testing.T) {
 	op.TimeLimitFrom = noon.Add(-time.Minute)
 	c, _ = fleet.ApplyStep(op, again, noon, rules)
 	require.Equal(t, fleet.InProgress, c.Operation.State, "the limit counts from where the executor said")
+}
+
+// The time until access is granted is not that of operations that had no chance because the backend lets nobody in. One of which something was sent, or that is
+// refused alone, has its limit.
+func TestTheTimeLimitWhileTheBackendRefusesAccess(t *testing.T) {
+	t.Parallel()
+	op := claimed()
+	op.Sent = false
+	op.StartedAt = noon.Add(-3 * time.Hour)
+	denied := fleet.Step{Err: fmt.Errorf("write the Shoot: %w: a right is missing", fleet.ErrNoAccess), ShutOut: true}
+	c, _ := fleet.ApplyStep(op, denied, noon, rules)
+	require.Equal(t, fleet.InProgress, c.Operation.State)
+	require.Equal(t, noon, c.Operation.TimeLimitFrom)
+	require.Equal(t, "waiting for gardener: write the Shoot: access is refused: a right is missing", c.Operation.Description)
+
+	for name, test := range map[string]struct {
+		change func(op *fleet.Operation, s *fleet.Step)
+		state  fleet.State
+	}{
+		"something was sent":                 {func(op *fleet.Operation, _ *fleet.Step) { op.Sent = true }, fleet.Failed},
+		"something may have been sent":       {func(op *fleet.Operation, _ *fleet.Step) { op.Uncertain = true }, fleet.Failed},
+		"a look shows that nothing was sent": {func(op *fleet.Operation, s *fleet.Step) { op.Uncertain, s.Unstarted = true, true }, fleet.InProgress},
+		"the others are not shut out":        {func(_ *fleet.Operation, s *fleet.Step) { s.ShutOut = false }, fleet.Failed},
+	} {
+		op, step := op, denied
+		test.change(&op, &step)
+		c, _ := fleet.ApplyStep(op, step, noon, rules)
+		require.Equal(t, test.state, c.Operation.State, name)
+	}
 }
 
 func TestBackoffDoublesUpToItsLimit(t *testing.T) {

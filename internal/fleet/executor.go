@@ -53,6 +53,10 @@ var (
 	ErrWindowClosed = errors.New("the maintenance window closed before anything was sent")
 )
 
+// ErrNoAccess is wrapped by the error of an executor whose backend does not let the program in: its credentials are not accepted, or lack a right. What was
+// asked for was certainly not done. It is a fault that passes when people have mended it, and usually meets every operation until then.
+var ErrNoAccess = errors.New("access is refused")
+
 // Task is one operation as an executor sees it.
 type Task struct {
 	OperationID     string

@@ -61,7 +61,8 @@ type Operation struct {
 	Failures int
 	// Memo is what the executor keeps between steps, such as the generation that it wrote; null when there is nothing.
 	Memo json.RawMessage
-	// TimeLimitFrom is the point in time from which the time limit counts: the first start, or a later one that the executor named.
+	// TimeLimitFrom is the point in time from which the time limit counts: the first start, or a later one that the executor named, or up to which the
+	// backend refused access to all operations.
 	TimeLimitFrom time.Time
 
 	// Version is the version that the executor upgrades to, once known.

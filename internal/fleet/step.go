@@ -28,6 +28,10 @@ type Step struct {
 	Err    error
 	// Passed is true when a guard let a write through in this step.
 	Passed bool
+	// Unstarted is true when the step failed after a look at the backend had shown that nothing was started, and sent nothing.
+	Unstarted bool
+	// ShutOut is true when the backend refuses access not to this operation alone: the error is ErrNoAccess, and no further operation starts because of it.
+	ShutOut bool
 	// HandBack is true when the step was cut short because the process stops: somebody else may go on at once.
 	HandBack bool
 }
@@ -53,7 +57,11 @@ func ApplyStep(op Operation, step Step, now time.Time, rules StepRules) (Change,
 		c.giveBack(now)
 		return c, true
 	case step.Err != nil:
-		n.Uncertain = n.Uncertain || step.Passed
+		n.Uncertain = step.Passed || n.Uncertain && !step.Unstarted
+		if step.ShutOut && !n.Sent && !n.Uncertain {
+			// It has not had its chance yet: the time until access is granted is not its own.
+			n.TimeLimitFrom = now
+		}
 		c.passingFault(step.Err, now, rules)
 		return c, true
 	}

@@ -36,6 +36,8 @@ type Fake struct {
 	After time.Duration
 	// Before is called at the begin of every call, when it is set. An error it returns is the answer of the call.
 	Before func(ctx context.Context, call Call) error
+	// Deny is called in Start once the guard has let the write through, when it is set. An error it returns is the backend's answer, and nothing was accepted.
+	Deny func(task fleet.Task) error
 	// AfterStart is called in Start once the backend has accepted the upgrade and before the executor answers, when it is set.
 	AfterStart func(ctx context.Context, task fleet.Task) error
 	// Outcome gives the end of the upgrade of a runtime, when it is set; the default is fleet.Done.
@@ -106,6 +108,11 @@ func (f *Fake) Start(ctx context.Context, task fleet.Task, guard fleet.Guard) (f
 	}
 	if err := guard(ctx); err != nil {
 		return fleet.Result{}, err
+	}
+	if f.Deny != nil {
+		if err := f.Deny(task); err != nil {
+			return fleet.Result{}, err
+		}
 	}
 	if task.DryRun {
 		return fleet.Result{Outcome: fleet.Done, Description: "would be upgraded"}, nil

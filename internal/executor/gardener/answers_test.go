@@ -32,6 +32,7 @@ func apiFaults() map[string]error {
 		"404 of a gateway":        apierrors.NewGenericServerResponse(http.StatusNotFound, "get", shootResource, "c-aa11", "404 page not found", 0, true),
 		"404 without a name":      apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "fault plan", 0, false),
 		"404 of another resource": apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "garden-demo"),
+		"403 of a gateway":        apierrors.NewGenericServerResponse(http.StatusForbidden, "patch", shootResource, "c-aa11", "<html>", 0, true),
 		"the role lacks the verb": apierrors.NewForbidden(shootResource, "c-aa11", errors.New(`User "swell" cannot patch resource "shoots" in API group "core.gardener.cloud" in the namespace "garden-demo"`)),
 	}
 }
@@ -56,6 +57,25 @@ func TestFaultsPass(t *testing.T) {
 			_, err = e.Check(t.Context(), newTask("1.34.7", written("1.34.7", 8)), pass)
 			require.ErrorIs(t, err, fault)
 		})
+	}
+}
+
+// Whoever may not do a thing waits for access, and says what is missing; see package verdict for what counts as that.
+func TestRefusedAccessIsKnownAsSuch(t *testing.T) {
+	t.Parallel()
+	faults := apiFaults()
+	for name, says := range map[string]string{
+		"login":                   "access is refused: the credentials are not accepted: token expired",
+		"the role lacks the verb": "access is refused: a right is missing: ",
+	} {
+		fail := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, faults[name] }
+		for verb, resource := range map[string]string{"get": "shoots", "patch": "shoots", "*": "cloudprofiles"} {
+			e, client := newExecutor(t, newShoot(), newProfile())
+			client.PrependReactor(verb, resource, fail)
+			_, err := e.Start(t.Context(), newTask("1.34.7"), pass)
+			require.ErrorIs(t, err, fleet.ErrNoAccess, "%s: %s %s", name, verb, resource)
+			require.ErrorContains(t, err, says)
+		}
 	}
 }
 

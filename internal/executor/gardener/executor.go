@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/verdict"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
@@ -143,7 +144,7 @@ func (e *Executor) choose(ctx context.Context, t fleet.Task, m memo, shoot *gard
 		if absent(err, keyOf(shoot).name) {
 			return change{}, "the cloud profile of the Shoot does not exist: " + oneLine(keyOf(shoot).name), nil
 		}
-		return change{}, "", fmt.Errorf("read the cloud profile: %w", err)
+		return change{}, "", fmt.Errorf("read the cloud profile: %w", verdict.OfRead(err))
 	}
 	want, refusal = choose(want, shoot, profile, t.Now)
 	return want, refusal, nil

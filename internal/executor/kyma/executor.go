@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/verdict"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
@@ -250,7 +251,10 @@ func (e *Executor) Check(ctx context.Context, t fleet.Task, _ fleet.Guard) (flee
 
 // afterWrite turns an answer to a write into what follows from it: look again after a conflict, give up after a refusal, and repeat what may pass.
 func afterWrite(err error) (fleet.Result, error) {
+	err = verdict.OfWrite(err)
 	switch {
+	case errors.Is(err, fleet.ErrNoAccess), verdict.Foreign(err):
+		return fleet.Result{}, fmt.Errorf("write the Kyma: %w", err)
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return fleet.Result{
 			Outcome: fleet.Again, After: time.Second, NextObserve: true, Description: "the Kyma was changed by somebody else; looking again",

@@ -386,6 +386,28 @@ func TestRefusedWritesEndTheOperation(t *testing.T) {
 	require.Error(t, err)
 }
 
+// A right that is missing, or credentials that have expired, are no judgement of the change.
+func TestRefusedAccessIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	resource := kyma.Resource.GroupResource()
+	for name, refusal := range map[string]error{
+		"right": apierrors.NewForbidden(resource, "rt-1", errors.New(
+			`User "swell" cannot patch resource "kymas" in API group "operator.kyma-project.io" in the namespace "kcp-system"`)),
+		"credentials": apierrors.NewUnauthorized("Unauthorized"),
+		"gateway":     apierrors.NewGenericServerResponse(http.StatusForbidden, "patch", resource, "rt-1", "<html>", 0, true),
+	} {
+		p := newPlane(t)
+		task := p.task(t, "rt-1")
+		p.set(func() { p.refuse = refusal })
+		_, err := p.executor(t).Start(t.Context(), task, allowed)
+		require.ErrorIs(t, err, fleet.ErrNoAccess, name)
+		require.ErrorIs(t, err, refusal, name)
+		p.set(func() { p.refuse, p.outage = nil, refusal })
+		_, err = p.executor(t).Observe(t.Context(), task)
+		require.ErrorIs(t, err, fleet.ErrNoAccess, name)
+	}
+}
+
 func TestContextThatEndsIsAPassingFault(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)

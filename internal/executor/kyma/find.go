@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/verdict"
 )
 
 // find asks the control plane for the Kyma of a runtime. Kymas are usually named like their runtime; the label decides. A nil resource comes with the
@@ -29,13 +30,13 @@ func (e *Executor) find(ctx context.Context, runtimeID string) (*resource, fleet
 			k, err := parse(u)
 			return k, fleet.Result{}, err
 		case err != nil && !apierrors.IsNotFound(err):
-			return nil, fleet.Result{}, fmt.Errorf("read the Kyma: %w", err)
+			return nil, fleet.Result{}, fmt.Errorf("read the Kyma: %w", verdict.OfRead(err))
 		}
 	}
 	// That there is none of that name may also mean that the control plane has no Kymas at all; a list tells the two apart.
 	list, err := e.client.List(ctx, metav1.ListOptions{LabelSelector: labels.Set{RuntimeIDLabel: runtimeID}.String()})
 	if err != nil {
-		return nil, fleet.Result{}, fmt.Errorf("look for the Kyma: %w", err)
+		return nil, fleet.Result{}, fmt.Errorf("look for the Kyma: %w", verdict.OfRead(err))
 	}
 	switch len(list.Items) {
 	case 0:

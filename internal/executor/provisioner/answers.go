@@ -46,7 +46,11 @@ func passing(err error, doing string) error {
 		if text == "" {
 			text = http.StatusText(status.StatusCode)
 		}
-		return fmt.Errorf("%s: the Provisioner answers %d: %s", doing, status.StatusCode, text)
+		answer := fmt.Errorf("the Provisioner answers %d: %s", status.StatusCode, text)
+		if status.StatusCode == http.StatusUnauthorized || status.StatusCode == http.StatusForbidden {
+			answer = fmt.Errorf("%w: %w", fleet.ErrNoAccess, answer)
+		}
+		return fmt.Errorf("%s: %w", doing, answer)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -2,6 +2,7 @@ package door
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/swell-fleet/swell/landscape/internal/faults"
 )
@@ -123,6 +125,30 @@ func TestStatusAnswersInsteadOfTheHandler(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode, "only twice")
 	o.ok(t)
 	require.Equal(t, []int64{2}, o.Hits())
+}
+
+// A role without the right and credentials that have expired are told as the server itself tells them.
+func TestRefusedAccess(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.plan(t, faults.Rule{Action: faults.Status, Code: 403, Verbs: []string{"patch", "list"}}, faults.Rule{Action: faults.Status, Code: 401})
+	response, body, err := o.do(http.MethodPatch, shoots+"/c-1")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusForbidden, response.StatusCode)
+	var status metav1.Status
+	require.NoError(t, json.Unmarshal([]byte(body), &status))
+	require.Equal(t, metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden,
+		Details: &metav1.StatusDetails{Group: "core.gardener.cloud", Kind: "shoots", Name: "c-1"},
+		Message: `shoots.core.gardener.cloud "c-1" is forbidden: User "landscape:user" cannot patch resource "shoots" in API group "core.gardener.cloud" in the namespace "garden-x"`,
+	}, status)
+	_, body, err = o.do(http.MethodGet, shoots)
+	require.NoError(t, err)
+	require.Contains(t, body, `cannot list resource`)
+	response, body, err = o.do(http.MethodGet, shoots+"/c-1")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+	require.Contains(t, body, `"message":"Unauthorized","reason":"Unauthorized","code":401`)
 }
 
 func TestShareHitsTheSameRequestsEachTime(t *testing.T) {
