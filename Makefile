@@ -39,17 +39,17 @@ test-landscape:
 test-demo:
 	@$(MAKE) --no-print-directory demo DEMO=ci
 
-lint: ## lint the code and look for known vulnerabilities
+lint: ## lint the code, and look for known vulnerabilities and for secrets
 	@$(timed) "build linter" sh -c 'scripts/tool golangci-lint >/dev/null'
 	@$(timed) "lint product" "$$(scripts/tool golangci-lint)" run --timeout 20m ./...
 	@$(timed) "lint landscape" scripts/in landscape "$$(scripts/tool golangci-lint)" run --timeout 20m ./...
 	@$(timed) "vulnerabilities" scripts/vulncheck
+	@$(timed) "secrets" scripts/check-secrets
 
 verify: build ## check generated code, modules, links, examples, and that the released module installs
 	@$(timed) "generated code" scripts/check-generated
 	@$(timed) "tidy modules" scripts/check-modules
 	@$(timed) "links" scripts/check-links
-	@$(timed) "secrets" scripts/check-secrets
 	@$(timed) "examples" go test -run '^Example' ./runtime ./orchestration/... ./gqlschema
 	@$(timed) "install module" scripts/in scripts/verifymodule go run . ../..
 

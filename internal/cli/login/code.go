@@ -61,7 +61,7 @@ func byBrowser(ctx context.Context, c *console.Console, provider *tokens.Provide
 	l.config.RedirectURL = "http://" + listener.Addr().String() + callbackPath
 	server := &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.serve(ctx, w, r) }),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		// What a browser does wrong is nothing that the user could mend.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
