@@ -20,6 +20,8 @@ const (
 	workersFlag  = "parallel-workers"
 	yesFlag      = "yes"
 	dryRunFlag   = "dry-run"
+	previewFlag  = "preview"
+	waitFlag     = "wait"
 )
 
 // options are the flags of an upgrade.
@@ -34,6 +36,7 @@ type options struct {
 	dryRun              bool
 	yes                 bool
 	wait                bool
+	preview             bool
 	output              console.Format
 }
 
@@ -48,7 +51,8 @@ func (o *options) addTo(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.window, windowFlag, false, "start each runtime inside its own maintenance window only")
 	flags.BoolVar(&o.dryRun, dryRunFlag, false, "go through all steps without changing a runtime")
 	flags.BoolVarP(&o.yes, yesFlag, "y", false, "do not ask; needed where there is no terminal to ask at")
-	flags.BoolVarP(&o.wait, "wait", "w", false, "show the progress until the upgrade has ended")
+	flags.BoolVar(&o.preview, previewFlag, false, "show which runtimes would be upgraded, when and in which order, and start nothing")
+	flags.BoolVarP(&o.wait, waitFlag, "w", false, "show the progress until the upgrade has ended")
 }
 
 // parameters turns the flags into a request. All that is wrong with them is told together.
@@ -59,7 +63,11 @@ func (o *options) parameters(kind orchestration.Type, now time.Time) (orchestrat
 	if o.workers < 1 {
 		workersErr = fmt.Errorf("--%s %d: at least 1 is needed", workersFlag, o.workers)
 	}
-	if err := errors.Join(targetsErr, scheduleErr, workersErr); err != nil {
+	var previewErr error
+	if o.preview && (o.yes || o.wait) {
+		previewErr = fmt.Errorf("--%s starts nothing: leave out --%s and --%s", previewFlag, yesFlag, waitFlag)
+	}
+	if err := errors.Join(targetsErr, scheduleErr, workersErr, previewErr); err != nil {
 		return orchestration.Parameters{}, &console.ExitError{Code: console.ExitUsage, Err: err}
 	}
 	p := orchestration.Parameters{

@@ -10,22 +10,30 @@ import (
 	"github.com/swell-fleet/swell/orchestration"
 )
 
-// summary tells a person what an upgrade will do.
-func summary(c *console.Console, kind orchestration.Type, p orchestration.Parameters) {
+// summary tells a person what an upgrade will do, as far as the program and the server know.
+func summary(c *console.Console, kind orchestration.Type, p orchestration.Parameters, known *foresight) {
 	var d display.Details
 	d.Add("Server", c.URL)
 	if kind == orchestration.UpgradeKymaOrchestration {
-		d.Add("Upgrade", "Kyma to "+or(p.Version, "the version that the server chooses"))
+		version := p.Version
+		if version == "" && known.preview != nil && known.preview.Parameters.Version != "" {
+			version = known.preview.Parameters.Version + ", which the server chose"
+		}
+		d.Add("Upgrade", "Kyma to "+or(version, "the version that the server chooses"))
 	} else {
 		d.Add("Upgrade", "clusters to "+or(p.Version, "the newest patch of their own Kubernetes version"))
 	}
 	if k := p.Kubernetes; k != nil {
 		d.Add("Machine image", strings.TrimSpace(or(k.MachineImage, "the image they have")+" "+k.MachineImageVersion))
 	}
-	d.Add("Runtimes", selector.FormatList(p.Targets.Include))
+	if p.DryRun {
+		d.Add("Dry run", "yes, no runtime is changed")
+	}
+	d.Add("Targets", selector.FormatList(p.Targets.Include))
 	if len(p.Targets.Exclude) > 0 {
 		d.Add("Except", selector.FormatList(p.Targets.Exclude))
 	}
+	known.add(c, &d)
 	d.Add("At once", display.Count(p.Strategy.Parallel.Workers, "runtime"))
 	d.Add("Start", start(c, p.Strategy))
 	d.Print(c)

@@ -3,6 +3,7 @@ package upgrade
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,8 @@ const rest = `
 
 ` + selector.Help + `
 
-Without --yes a summary is shown and the upgrade begins after a yes; where there is no terminal, --yes is needed. A dry run needs none. With --wait the exit code tells the outcome: 0 succeeded, 1 failed, 3 canceled,
+Without --yes a summary is shown, which says how many runtimes the targets select, and the upgrade begins after a yes; where there is no terminal,
+--yes is needed. A dry run needs none. With --preview the whole list is shown and nothing begins. With --wait the exit code tells the outcome: 0 succeeded, 1 failed, 3 canceled,
 130 when the watching was interrupted (the upgrade goes on).`
 
 func newCluster(c *console.Console) *cobra.Command {
@@ -90,6 +92,9 @@ func (o *options) run(ctx context.Context, c *console.Console, kind orchestratio
 	if err != nil {
 		return err
 	}
+	if o.preview {
+		return o.show(ctx, c, kind, parameters)
+	}
 	if err := o.consent(ctx, c, kind, parameters); err != nil {
 		return err
 	}
@@ -128,6 +133,13 @@ func (o *options) consent(ctx context.Context, c *console.Console, kind orchestr
 	if !c.Person || !c.IsTerminal() || o.output == console.JSON {
 		return console.Usagef("nobody can be asked here whether to go on: give --%s to upgrade without a question, or --%s to try it without a change", yesFlag, dryRunFlag)
 	}
-	summary(c, kind, p)
+	known, err := foresee(ctx, c, kind, p)
+	if err != nil {
+		return err
+	}
+	summary(c, kind, p, &known)
+	if known.nothing() {
+		return &console.ExitError{Code: console.ExitFailed, Err: errors.New("there is no runtime to upgrade; nothing was started")}
+	}
 	return c.Confirm(ctx, "Start this upgrade?")
 }
