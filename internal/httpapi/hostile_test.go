@@ -229,7 +229,7 @@ func FuzzUpgrade(f *testing.F) {
 		w, preview := httptest.NewRecorder(), httptest.NewRecorder()
 		handler.ServeHTTP(w, request(http.MethodPost, "/upgrade/cluster", bytes.NewReader(body)))
 		handler.ServeHTTP(preview, request(http.MethodPost, "/upgrade/cluster/preview", bytes.NewReader(body)))
-		require.Equal(t, len(commands.created), len(commands.previewed), "a preview refuses what an upgrade refuses")
+		require.Len(t, commands.previewed, len(commands.created), "a preview refuses what an upgrade refuses")
 		require.Equal(t, w.Code == http.StatusAccepted, preview.Code == http.StatusOK)
 		require.Contains(t, []int{http.StatusAccepted, http.StatusBadRequest, http.StatusRequestEntityTooLarge}, w.Code)
 		require.Equal(t, w.Code == http.StatusAccepted, len(commands.created) == 1)

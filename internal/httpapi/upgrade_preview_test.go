@@ -186,7 +186,9 @@ func TestPreviewsWaitForEachOther(t *testing.T) {
 		f := &fixture{t: t, handler: handler}
 		replies := make(chan int, 5)
 		for range 5 {
-			go func() { replies <- f.post("/upgrade/cluster/preview", `{"targets":{"include":[{"target":"all"}]}}`).status }()
+			go func() {
+				replies <- f.post("/upgrade/cluster/preview", `{"targets":{"include":[{"target":"all"}]}}`).status
+			}()
 		}
 		for range 3 {
 			require.Equal(t, http.StatusTooManyRequests, <-replies)

@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/inventory"
+	"github.com/swell-fleet/swell/orchestration"
 )
 
 // BenchmarkGardenerSource measures what a fleet of 5,000 Shoots costs that does not change: the look after a change elsewhere, and the full
@@ -34,5 +36,29 @@ func BenchmarkGardenerSource(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkPreview measures what a preview of a window run over 50,000 Shoots costs: reading the runtimes, resolving the targets, and foreseeing.
+func BenchmarkPreview(b *testing.B) {
+	const size = 50_000
+	clock := newClock()
+	s := openSQLite(b, clock.Now)
+	objects := make([]k8sruntime.Object, size)
+	for n := range objects {
+		objects[n] = newShoot(n)
+	}
+	shoots := newCache(b, clock.Now, objects...)
+	require.NoError(b, inventory.NewGardenerSource(shoots.Shoots, s, silent).Sync(b.Context()))
+	targets := inventory.NewTargets(shoots.Shoots, s, nil, nil)
+	o := &fleet.Orchestration{Type: orchestration.UpgradeClusterOrchestration, State: fleet.Pending}
+	o.Parameters.Strategy.Schedule = orchestration.MaintenanceWindow
+	b.ReportAllocs()
+	for b.Loop() {
+		found, err := targets.ResolveTargets(b.Context(), everything)
+		require.NoError(b, err)
+		forecast := fleet.Foresee(o, found, clock.Now())
+		runtimes, _ := forecast.Cut(fleet.Page{Number: 1, Size: 100})
+		require.Equal(b, size, runtimes)
 	}
 }
