@@ -147,7 +147,7 @@ func TestNothingToUpgradeIsSaidPlainly(t *testing.T) {
 	got := upgrading(t, address, "y\n", "upgrade", "cluster", "--target", "region=^eu-")
 	require.Equal(t, console.ExitFailed, got.code)
 	require.Equal(t, "no runtime", line(got.out, "Selected"))
-	require.Equal(t, "1: 1 suspended", line(got.out, "Left out"))
+	require.Equal(t, "1 suspended", line(got.out, "Left out"))
 	require.NotContains(t, got.out, "[y/N]")
 	require.Contains(t, got.err, "there is no runtime to upgrade; nothing was started")
 	require.Len(t, requests(), 1)

@@ -75,8 +75,8 @@ func (f foresight) add(c *console.Console, d *display.Details) {
 	}
 	p := f.preview
 	d.Add("Selected", selected(p))
-	if n := p.LeftOut.TotalCount; n > 0 {
-		d.Add("Left out", display.Number(n)+": "+reasons(p))
+	if p.LeftOut.TotalCount > 0 {
+		d.Add("Left out", reasons(p))
 	}
 	if none := unmatched(p); len(none) > 0 {
 		d.Add("No match", selector.FormatList(none))
@@ -114,7 +114,7 @@ func names(rows []orchestration.PreviewRuntime, total int) string {
 	return text
 }
 
-// reasons counts what is left out by reason, the most frequent first.
+// reasons says how much is left out, and counts it by reason, the most frequent first.
 func reasons(p *orchestration.Preview) string {
 	words := make([]orchestration.LeftOutReason, 0, len(p.LeftOutReasons))
 	for word := range p.LeftOutReasons {
@@ -132,7 +132,10 @@ func reasons(p *orchestration.Preview) string {
 	if rest > 0 {
 		parts = append(parts, display.Number(rest)+" for other reasons")
 	}
-	return strings.Join(parts, ", ")
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return display.Number(p.LeftOut.TotalCount) + ": " + strings.Join(parts, ", ")
 }
 
 // unmatched returns the targets that match no Shoot at all.
