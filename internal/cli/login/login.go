@@ -113,7 +113,7 @@ func (o *options) ask(ctx context.Context, c *console.Console, login home.Login)
 	if err != nil {
 		return tokens.Tokens{}, console.Usagef("%w", err)
 	}
-	provider, err := tokens.Discover(ctx, client, login.Issuer)
+	provider, err := tokens.Discover(ctx, client, login.Issuer, c.Clock)
 	if err != nil {
 		return tokens.Tokens{}, err
 	}

@@ -72,7 +72,7 @@ func revoke(ctx context.Context, c *console.Console, kept tokens.Tokens) error {
 	if err != nil {
 		return err
 	}
-	provider, err := tokens.Discover(ctx, client, kept.Login.Issuer)
+	provider, err := tokens.Discover(ctx, client, kept.Login.Issuer, c.Clock)
 	if err != nil {
 		return err
 	}

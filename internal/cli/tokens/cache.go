@@ -26,7 +26,7 @@ type Tokens struct {
 	IDToken string `json:"idToken"`
 	// RefreshToken renews the login; empty when the provider gave none.
 	RefreshToken string `json:"refreshToken,omitempty"`
-	// IssuedAt and Expiry are when the ID token was made, and from when on it is not good any more, both by the provider's clock.
+	// IssuedAt and Expiry are when the ID token was made, and from when on it is not good any more, both by the clock of this machine.
 	IssuedAt time.Time `json:"issuedAt"`
 	Expiry   time.Time `json:"expiry"`
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -19,6 +20,7 @@ import (
 // Provider is an OpenID Connect provider as a public client sees it.
 type Provider struct {
 	client   *http.Client
+	clock    func() time.Time
 	provider *oidc.Provider
 	document document
 }
@@ -33,12 +35,12 @@ type document struct {
 	ChallengeMethod []string `json:"code_challenge_methods_supported"`
 }
 
-// Discover asks a provider about itself. The client is not changed.
-func Discover(ctx context.Context, client *http.Client, issuer string) (*Provider, error) {
+// Discover asks a provider about itself. The client is not changed. The clock is the one by which tokens will be renewed.
+func Discover(ctx context.Context, client *http.Client, issuer string, clock func() time.Time) (*Provider, error) {
 	if err := auth.CheckIssuer(issuer); err != nil {
 		return nil, err
 	}
-	p := &Provider{client: auth.ProviderClient(client)}
+	p := &Provider{client: auth.ProviderClient(client), clock: clock}
 	provider, err := oidc.NewProvider(p.ctx(ctx), issuer)
 	if err != nil {
 		// Whatever it says, it is no answer of a provider that works, unless it is another one.
@@ -188,9 +190,26 @@ func (p *Provider) take(ctx context.Context, login home.Login, answer *oauth2.To
 			return Tokens{}, fmt.Errorf("verify the ID token: %w", err)
 		}
 	}
+	off := p.off(token.IssuedAt)
 	return Tokens{
-		Login: login, Subject: token.Subject, IDToken: raw, RefreshToken: answer.RefreshToken, IssuedAt: token.IssuedAt.UTC(), Expiry: token.Expiry.UTC(),
+		Login: login, Subject: token.Subject, IDToken: raw, RefreshToken: answer.RefreshToken,
+		IssuedAt: token.IssuedAt.Add(off).UTC(), Expiry: token.Expiry.Add(off).UTC(),
 	}, nil
+}
+
+// longestSkew is how far the clocks of the provider and of this machine may be apart before one of them counts as wrong.
+const longestSkew = 5 * time.Minute
+
+// off returns by how much the times of a token that was just made have to be moved to be times of this machine's clock. A clock that is wrong by
+// hours would renew a token all the time, or not at all.
+func (p *Provider) off(made time.Time) time.Duration {
+	if made.Unix() <= 0 {
+		return 0
+	}
+	if off := p.clock().Sub(made); off.Abs() > longestSkew {
+		return off
+	}
+	return 0
 }
 
 var errNoIDToken = errors.New("the provider sent no ID token")

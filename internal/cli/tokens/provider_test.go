@@ -14,7 +14,7 @@ import (
 // discovered asks the provider about itself.
 func (p *provider) discovered(t *testing.T) *tokens.Provider {
 	t.Helper()
-	found, err := tokens.Discover(t.Context(), issuer.Client(p.Issuer), p.URL)
+	found, err := tokens.Discover(t.Context(), issuer.Client(p.Issuer), p.URL, p.clock.Now)
 	require.NoError(t, err)
 	return found
 }
@@ -64,7 +64,7 @@ func TestScopesAreWhatTheProviderKnows(t *testing.T) {
 func TestProvidersThatAreNone(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	_, err := tokens.Discover(t.Context(), issuer.Client(p.Issuer), "http://login.example")
+	_, err := tokens.Discover(t.Context(), issuer.Client(p.Issuer), "http://login.example", p.clock.Now)
 	require.ErrorContains(t, err, "is not an https address")
 	for name, document := range map[string]any{
 		"another issuer":    map[string]any{"issuer": "https://evil.example", "token_endpoint": p.URL + "/token"},
@@ -75,7 +75,7 @@ func TestProvidersThatAreNone(t *testing.T) {
 			answer(w, http.StatusOK, document)
 			return true
 		})
-		_, err := tokens.Discover(t.Context(), issuer.Client(p.Issuer), p.URL)
+		_, err := tokens.Discover(t.Context(), issuer.Client(p.Issuer), p.URL, p.clock.Now)
 		require.ErrorContains(t, err, "ask the provider https://login.example about itself", name)
 		require.Less(t, len(err.Error()), 500, name)
 	}

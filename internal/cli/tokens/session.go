@@ -110,7 +110,7 @@ func (s *Session) ask(ctx context.Context, t Tokens) (Tokens, error) {
 		return t, s.absent("the login has ended")
 	}
 	if s.provider == nil {
-		provider, err := Discover(ctx, s.Client, s.Login.Issuer)
+		provider, err := Discover(ctx, s.Client, s.Login.Issuer, s.Clock)
 		if err != nil {
 			return t, err
 		}

@@ -180,6 +180,30 @@ func TestTheEndOfALogin(t *testing.T) {
 	}
 }
 
+// A clock that is wrong by hours neither renews a token with every request nor misses its end.
+func TestAClockThatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []time.Duration{-5 * time.Hour, 5 * time.Hour} {
+		p, folder := newProvider(t), home.At(t.TempDir())
+		refused := p.kept(t, folder)
+		var here time.Duration
+		session := p.session(t, folder)
+		session.Clock = func() time.Time { return p.clock.Now().Add(here) }
+		here = wrong
+		first, err := session.Renew(t.Context(), refused)
+		require.NoError(t, err)
+		p.clock.Set(58 * time.Minute)
+		again, err := session.Token(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, first, again)
+		p.clock.Set(59*time.Minute + time.Second)
+		again, err = session.Token(t.Context())
+		require.NoError(t, err)
+		require.NotEqual(t, first, again)
+		require.Equal(t, 2, p.renewals())
+	}
+}
+
 // A refresh token that came is kept even when what came with it cannot be used, since the one before is not good any more.
 func TestARefreshTokenDoesNotGetLost(t *testing.T) {
 	t.Parallel()
