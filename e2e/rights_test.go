@@ -103,3 +103,32 @@ func TestRightsOnKymasVanishForAWhile(t *testing.T) {
 		})
 	}
 }
+
+// A cache of Kymas that has lost its source says so, and nobody relies on its picture meanwhile.
+func TestKymasCannotBeWatched(t *testing.T) {
+	t.Parallel()
+	f := landscape.New(t, landscape.Options{Shoots: 2, Kymas: true})
+	s := server.StartLocal(t, nil, with(settingsFor(t, f), "executor-upgrade-kyma", "kyma", "kyma-kubeconfig", f.KymaKubeconfig, "kyma-namespace", f.Namespace))
+	s.Ready(t)
+	s.Import(t, f.Runtimes(t))
+	require.Positive(t, s.Metric(t, `swell_cache_following{cache="kymas"}`))
+	require.Positive(t, s.Metric(t, `swell_cache_following{cache="shoots"}`))
+
+	f.SetFaults(t, `api: [{action: status, code: 403, verbs: [list, watch], resources: [kymas]}, {action: closeWatches, every: 100ms}]`)
+	await.That(t, "it is seen that Kymas cannot be watched", func() error {
+		if body := s.Send(t, "GET", "/readyz", "").Body; !regexp.MustCompile(`"name":"kymas","status":"failed","optional":true,"message":"the Kymas of [^"]* cannot be watched since `).MatchString(body) {
+			return fmt.Errorf("%s", body)
+		}
+		return nil
+	})
+	require.Zero(t, s.Metric(t, `swell_cache_following{cache="kymas"}`))
+	s.Ended(t, upgradeKyma(t, s.Clients, kymaTo("fast", false)), orchestration.Succeeded)
+
+	f.ClearFaults(t)
+	await.That(t, "the Kymas are watched again", func() error {
+		if s.Metric(t, `swell_cache_following{cache="kymas"}`) == 0 {
+			return fmt.Errorf("they are not")
+		}
+		return nil
+	})
+}

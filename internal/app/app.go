@@ -134,6 +134,9 @@ func (a *App) start(ctx context.Context) error {
 		if garden, err = connectGardener(a.config.Gardener, a.logger, a.clock); err != nil {
 			return err
 		}
+		if err := a.showFollowing("shoots", garden.shoots.Following); err != nil {
+			return err
+		}
 		a.life.push("cache of shoots", background(ctx, garden.shoots.Run))
 	}
 	if a.config.Source.Gardener {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/swell-fleet/swell/internal/engine"
 	"github.com/swell-fleet/swell/internal/executor/kyma"
 	"github.com/swell-fleet/swell/internal/executor/provisioner"
+	"github.com/swell-fleet/swell/internal/feed"
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/httpapi"
 	"github.com/swell-fleet/swell/internal/policy"
@@ -71,22 +73,40 @@ func (a *App) kymaExecutor(ctx context.Context) (*kyma.Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for Kyma resources: %w", err)
 	}
-	informer, err := kyma.NewInformer(watching, a.config.Kyma.Namespace)
+	kymas := feed.New("the Kymas of "+a.config.Kyma.Namespace, a.logger, a.clock)
+	informer, err := kyma.NewInformer(watching, a.config.Kyma.Namespace, kymas)
 	if err != nil {
 		return nil, err
 	}
-	e, err := kyma.New(kyma.Options{Client: client, Namespace: a.config.Kyma.Namespace, AllowedChannels: a.config.Kyma.Channels, Informer: informer, Guarded: true, Patience: a.config.Kyma.Patience})
+	e, err := kyma.New(kyma.Options{
+		Client: client, Namespace: a.config.Kyma.Namespace, AllowedChannels: a.config.Kyma.Channels, Informer: informer, Following: kymas.Following,
+		Guarded: true, Patience: a.config.Kyma.Patience,
+	})
 	if err != nil {
+		return nil, err
+	}
+	if err := a.showFollowing("kymas", kymas.Following); err != nil {
 		return nil, err
 	}
 	a.life.push("cache of kymas", background(ctx, informer.RunWithContext))
-	a.checks = append(a.checks, httpapi.Check{Name: "kymas", Optional: true, Run: func(context.Context) error {
-		if !informer.HasSynced() {
-			return fleet.Unavailable(fmt.Sprintf("the Kymas in %s have not been read yet", a.config.Kyma.Namespace), nil)
-		}
-		return nil
-	}})
+	a.checks = append(a.checks, httpapi.Check{Name: "kymas", Optional: true, Run: kymas.Healthy})
 	return e, nil
+}
+
+// showFollowing adds the metric that tells whether a cache follows its source.
+func (a *App) showFollowing(name string, following func() bool) error {
+	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "swell_cache_following", Help: "1 while a cache is filled and follows its source.", ConstLabels: prometheus.Labels{"cache": name},
+	}, func() float64 {
+		if following() {
+			return 1
+		}
+		return 0
+	})
+	if err := a.registry.Register(gauge); err != nil {
+		return fmt.Errorf("register the metric of the cache of %s: %w", name, err)
+	}
+	return nil
 }
 
 // loadPolicy reads the maintenance policy, and logs what in it is hardly meant.

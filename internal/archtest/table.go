@@ -55,7 +55,7 @@ var table = rules{
 			"internal/executor/gardener", "internal/executor/provisioner", "internal/executor/kyma",
 			"internal/executor/noop", "internal/executor/executortest",
 		}},
-		{"answers", []pattern{"internal/verdict"}},
+		{"kubernetes", []pattern{"internal/verdict", "internal/feed"}},
 		{"engine", []pattern{"internal/engine"}},
 		{"domain", []pattern{"internal/fleet"}},
 		{"policy", []pattern{"internal/policy"}},
@@ -163,4 +163,4 @@ var table = rules{
 var gardenerUsers = []pattern{"orchestration", "internal/executor/gardener", "internal/inventory/...", "internal/app", "internal/testkit/..."}
 
 // kubernetesUsers are those that know Kubernetes' clients.
-var kubernetesUsers = append([]pattern{"internal/executor/kyma", "internal/verdict"}, gardenerUsers...)
+var kubernetesUsers = append([]pattern{"internal/executor/kyma", "internal/verdict", "internal/feed"}, gardenerUsers...)

@@ -31,7 +31,7 @@ func NewTargets(shoots *Shoots, reader fleet.Reader, p *policy.Policy, logger lo
 // ResolveTargets turns targets into runtimes. It returns an error of KindUnavailable as long as the Shoots have never been read: an empty cache
 // would make every target vanish.
 func (t *Targets) ResolveTargets(ctx context.Context, targets orchestration.TargetSpec) (fleet.Resolution, error) {
-	if !t.shoots.handled.HasSynced() {
+	if !t.shoots.feed.HasSynced() {
 		return fleet.Resolution{}, fleet.Unavailable("the Shoots have not been read yet", nil)
 	}
 	docs, err := t.reader.AllRuntimes(ctx)

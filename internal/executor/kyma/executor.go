@@ -44,6 +44,9 @@ type Options struct {
 	// Informer is a running informer of the Kymas in Namespace, made by NewInformer. Checks read from it and changes that it sees wake operations. Nil
 	// makes every check ask the control plane and wakes nothing.
 	Informer cache.SharedIndexInformer
+	// Following reports whether the informer follows the control plane at the moment; while it does not, checks ask the control plane. Nil means that
+	// it always does.
+	Following func() bool
 	// Guarded says that the transport of Client asks the guard which the context of a write carries (fleet.AskGuard), just before the request leaves. Then Start does
 	// not ask by itself.
 	Guarded bool
@@ -58,6 +61,7 @@ type Executor struct {
 	namespace string
 	channels  []string
 	informer  cache.SharedIndexInformer
+	following func() bool
 	patience  time.Duration
 	guarded   bool
 }
@@ -95,9 +99,12 @@ func New(o Options) (*Executor, error) {
 	if o.Patience == 0 {
 		o.Patience = DefaultPatience
 	}
+	if o.Following == nil {
+		o.Following = func() bool { return true }
+	}
 	return &Executor{
 		client: o.Client.Resource(Resource).Namespace(o.Namespace), namespace: o.Namespace,
-		channels: slices.Clone(o.AllowedChannels), informer: o.Informer, patience: o.Patience, guarded: o.Guarded,
+		channels: slices.Clone(o.AllowedChannels), informer: o.Informer, following: o.Following, patience: o.Patience, guarded: o.Guarded,
 	}, nil
 }
 

@@ -7,29 +7,49 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/swell-fleet/swell/internal/feed"
 )
 
 // runtimeIndex finds Kymas by the ID of their runtime.
 const runtimeIndex = "runtime"
 
 // NewInformer returns an informer of the Kymas in a namespace, for Options; empty means DefaultNamespace. The caller runs it. Its client must
-// not have a timeout for requests, since watches last longer. The handler of watch errors may be set by the caller before that.
-func NewInformer(client dynamic.Interface, namespace string) (cache.SharedIndexInformer, error) {
+// not have a timeout for requests, since watches last longer. The feed, which New of package feed has made, hears whether it follows the control plane.
+func NewInformer(client dynamic.Interface, namespace string, kymas *feed.Feed) (cache.SharedIndexInformer, error) {
 	if namespace == "" {
 		namespace = DefaultNamespace
 	}
-	informer := dynamicinformer.NewFilteredDynamicInformer(client, Resource, namespace, 0, cache.Indexers{runtimeIndex: byRuntime}, withRuntime).Informer()
+	resources := client.Resource(Resource).Namespace(namespace)
+	source := kymas.Source(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return resources.List(ctx, withRuntime(o))
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return resources.Watch(ctx, withRuntime(o))
+		},
+	})
+	informer := cache.NewSharedIndexInformer(
+		cache.ToListWatcherWithWatchListSemantics(source, client), &unstructured.Unstructured{}, 0, cache.Indexers{runtimeIndex: byRuntime},
+	)
 	if err := informer.SetTransform(slim); err != nil {
 		return nil, fmt.Errorf("set up the cache of Kymas: %w", err)
+	}
+	if err := kymas.Attach(informer); err != nil {
+		return nil, err
 	}
 	return informer, nil
 }
 
 // withRuntime leaves out Kymas that belong to no runtime.
-func withRuntime(o *metav1.ListOptions) { o.LabelSelector = RuntimeIDLabel }
+func withRuntime(o metav1.ListOptions) metav1.ListOptions {
+	o.LabelSelector = RuntimeIDLabel
+	return o
+}
 
 func byRuntime(item any) ([]string, error) {
 	if u, ok := item.(*unstructured.Unstructured); ok {
@@ -56,9 +76,9 @@ func slim(item any) (any, error) {
 	return u, nil
 }
 
-// indexed returns what the cache has for a runtime, and nothing without a cache that is filled.
+// indexed returns what the cache has for a runtime, and nothing without a cache that shows how things are now.
 func (e *Executor) indexed(runtimeID string) []any {
-	if e.informer == nil || !e.informer.HasSynced() {
+	if e.informer == nil || !e.informer.HasSynced() || !e.following() {
 		return nil
 	}
 	items, err := e.informer.GetIndexer().ByIndex(runtimeIndex, runtimeID)

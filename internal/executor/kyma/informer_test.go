@@ -3,6 +3,7 @@ package kyma_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/swell-fleet/swell/internal/executor/kyma"
+	"github.com/swell-fleet/swell/internal/feed"
 	"github.com/swell-fleet/swell/internal/fleet"
 )
 
@@ -20,7 +22,7 @@ const patience = 30 * time.Second
 // watched returns an executor over a running informer of the plane.
 func watched(t *testing.T, p *plane) (*kyma.Executor, cache.SharedIndexInformer) {
 	t.Helper()
-	informer, err := kyma.NewInformer(p.client, "")
+	informer, err := kyma.NewInformer(p.client, "", feed.New("the Kymas", slog.New(slog.DiscardHandler), time.Now))
 	require.NoError(t, err)
 	stopped := make(chan struct{})
 	go func() {
@@ -100,6 +102,25 @@ func TestCacheIsNotBelievedBlindly(t *testing.T) {
 	r, err = e.Check(t.Context(), task, allowed)
 	require.NoError(t, err)
 	require.Equal(t, fleet.Gone, r.Outcome)
+	require.False(t, r.Unasked)
+}
+
+// A cache that has lost its source shows an old picture, for ever perhaps: the control plane is asked instead.
+func TestCacheThatDoesNotFollowIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	watched, informer := watched(t, p)
+	task := p.start(t, watched, "rt-1")
+	waitFor(t, informer, "rt-1", func(u *unstructured.Unstructured) bool { return u != nil && u.GetGeneration() == 2 })
+	following := true
+	e := p.executor(t, func(o *kyma.Options) { o.Informer, o.Following = informer, func() bool { return following } })
+	r, err := e.Check(t.Context(), task, allowed)
+	require.NoError(t, err)
+	require.True(t, r.Unasked)
+	following = false
+	r, err = e.Check(t.Context(), task, allowed)
+	require.NoError(t, err)
+	require.Equal(t, fleet.Again, r.Outcome)
 	require.False(t, r.Unasked)
 }
 

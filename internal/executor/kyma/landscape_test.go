@@ -2,6 +2,7 @@ package kyma_test
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/swell-fleet/swell/internal/executor/executortest"
 	"github.com/swell-fleet/swell/internal/executor/kyma"
+	"github.com/swell-fleet/swell/internal/feed"
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/testkit/landscape"
 	"github.com/swell-fleet/swell/orchestration"
@@ -158,7 +160,7 @@ func TestFleetIsWokenByTheWatch(t *testing.T) {
 		Faults: "kyma: {error: 0.3}\napi: [{action: closeWatches, every: 100ms}]",
 	})
 	client := door(t, f)
-	informer, err := kyma.NewInformer(client, f.Namespace)
+	informer, err := kyma.NewInformer(client, f.Namespace, feed.New("the Kymas", slog.New(slog.DiscardHandler), time.Now))
 	require.NoError(t, err)
 	stopped := make(chan struct{})
 	go func() {
