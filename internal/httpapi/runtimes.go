@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/swell-fleet/swell/internal/fleet"
@@ -116,20 +117,37 @@ func settleTimes(status *runtime.RuntimeStatus) {
 		}
 	}
 	status.CreatedAt, status.ModifiedAt = status.CreatedAt.UTC(), status.ModifiedAt.UTC()
-	for _, op := range []*runtime.Operation{status.Provisioning, status.Deprovisioning} {
-		if op != nil {
-			op.CreatedAt, op.UpdatedAt = op.CreatedAt.UTC(), op.UpdatedAt.UTC()
-		}
+	for _, op := range operationsOf(status) {
+		op.CreatedAt, op.UpdatedAt = op.CreatedAt.UTC(), op.UpdatedAt.UTC()
 	}
-	for _, list := range []*runtime.OperationsData{
-		status.UpgradingKyma, status.UpgradingCluster, status.Update, status.Suspension, status.Unsuspension,
-	} {
-		if list == nil {
-			continue
+}
+
+// operationsOf goes through all operations of a runtime by the paths of their keys.
+func operationsOf(status *runtime.RuntimeStatus) iter.Seq2[string, *runtime.Operation] {
+	return func(yield func(string, *runtime.Operation) bool) {
+		for _, single := range []struct {
+			key string
+			op  *runtime.Operation
+		}{{"provisioning", status.Provisioning}, {"deprovisioning", status.Deprovisioning}} {
+			if single.op != nil && !yield(single.key, single.op) {
+				return
+			}
 		}
-		for i := range list.Data {
-			op := &list.Data[i]
-			op.CreatedAt, op.UpdatedAt = op.CreatedAt.UTC(), op.UpdatedAt.UTC()
+		for _, list := range []struct {
+			key string
+			ops *runtime.OperationsData
+		}{
+			{"upgradingKyma", status.UpgradingKyma}, {"upgradingCluster", status.UpgradingCluster}, {"update", status.Update},
+			{"suspension", status.Suspension}, {"unsuspension", status.Unsuspension},
+		} {
+			if list.ops == nil {
+				continue
+			}
+			for i := range list.ops.Data {
+				if !yield(fmt.Sprintf("%s.data[%d]", list.key, i), &list.ops.Data[i]) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -155,7 +173,13 @@ func checkImport(page *runtime.RuntimesPage) error {
 		settleTimes(&page.Data[i].Status)
 		if word := page.Data[i].Status.State; word != "" {
 			if _, ok := fleet.ParseRuntimeState(string(word)); !ok {
-				return badRequest(fmt.Sprintf("data[%d].status.state", i), quote(string(word))+" is no state of a runtime")
+				return badRequest(fmt.Sprintf("data[%d].status.state", i), fmt.Sprintf("%s, of the runtime %s, is no state of a runtime", quote(string(word)), quote(id)))
+			}
+		}
+		for key, op := range operationsOf(&page.Data[i].Status) {
+			// One without a state has not touched its runtime.
+			if _, ok := fleet.ParseState(op.State); !ok && op.State != "" {
+				return badRequest(fmt.Sprintf("data[%d].status.%s.state", i, key), fmt.Sprintf("%s, of the runtime %s, is no state of an operation", quote(op.State), quote(id)))
 			}
 		}
 	}

@@ -153,6 +153,46 @@ func TestImportsThatDoNotSayWhichRuntimesAreRefused(t *testing.T) {
 	require.Equal(t, orchestration.ImportResponse{}, read[orchestration.ImportResponse](t, f.post("/runtimes/import", `{"data":[]}`)))
 }
 
+// A word that is no state of an operation would leave the runtime's state to chance. The words that brokers know are read in any letter case, the older
+// ones too, and one without a state says that nothing was done.
+func TestImportsWithStatesThatNobodyKnowsAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	lists := map[string]func(s *runtime.RuntimeStatus, ops *runtime.OperationsData){
+		"upgradingKyma":    func(s *runtime.RuntimeStatus, ops *runtime.OperationsData) { s.UpgradingKyma = ops },
+		"upgradingCluster": func(s *runtime.RuntimeStatus, ops *runtime.OperationsData) { s.UpgradingCluster = ops },
+		"update":           func(s *runtime.RuntimeStatus, ops *runtime.OperationsData) { s.Update = ops },
+		"suspension":       func(s *runtime.RuntimeStatus, ops *runtime.OperationsData) { s.Suspension = ops },
+		"unsuspension":     func(s *runtime.RuntimeStatus, ops *runtime.OperationsData) { s.Unsuspension = ops },
+	}
+	for key, put := range lists {
+		doc := document("rt-1", "c-1")
+		put(&doc.Status, &runtime.OperationsData{Data: []runtime.Operation{{State: "succeeded"}, {State: "sucess"}}})
+		p := problem(t, f.post("/runtimes/import", page(t, document("rt-0", "c-0"), doc)), http.StatusBadRequest, "data[1].status."+key+".data[1].state")
+		require.Contains(t, p.Detail, `"sucess", of the runtime "`+doc.InstanceID+`", is no state of an operation`)
+	}
+	for key, put := range map[string]func(s *runtime.RuntimeStatus, op *runtime.Operation){
+		"provisioning":   func(s *runtime.RuntimeStatus, op *runtime.Operation) { s.Provisioning = op },
+		"deprovisioning": func(s *runtime.RuntimeStatus, op *runtime.Operation) { s.Deprovisioning = op },
+	} {
+		doc := document("rt-1", "c-1")
+		put(&doc.Status, &runtime.Operation{State: "in_progress"})
+		problem(t, f.post("/runtimes/import", page(t, doc)), http.StatusBadRequest, "data[0].status."+key+".state")
+	}
+	require.Zero(t, read[runtime.RuntimesPage](t, f.get("/runtimes?state=all")).TotalCount)
+
+	doc := document("rt-1", "c-1")
+	for i, state := range []string{"succeeded", "Failed", "IN PROGRESS", "pending", "retrying", "canceling", "canceled", ""} {
+		ops := &runtime.OperationsData{}
+		if doc.Status.Update != nil {
+			ops = doc.Status.Update
+		}
+		ops.Data = append(ops.Data, runtime.Operation{State: state, OperationID: fmt.Sprint(i)})
+		doc.Status.Update = ops
+	}
+	require.Equal(t, orchestration.ImportResponse{Imported: 1}, read[orchestration.ImportResponse](t, f.post("/runtimes/import", page(t, doc))))
+}
+
 // Lists inside a runtime are never null, whatever its source left out.
 func TestRuntimesAreAnsweredWithoutNulls(t *testing.T) {
 	t.Parallel()
