@@ -66,6 +66,9 @@ func readPage(c *console.Console, file string) (runtime.RuntimesPage, error) {
 			return runtime.RuntimesPage{}, console.Usagef("read runtimes: %w", err)
 		}
 		defer func() { _ = f.Close() }()
+		if about, err := f.Stat(); err == nil && about.IsDir() {
+			return runtime.RuntimesPage{}, console.Usagef("read runtimes: %s is a folder", source(file))
+		}
 		input = f
 	}
 	text, err := io.ReadAll(input)
