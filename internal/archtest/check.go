@@ -132,30 +132,19 @@ func (c *checker) checkGrant(from, imported string, inTest bool) {
 	c.problem("package %s imports %s: only %v may", from, imported, owners)
 }
 
-// checkStale reports rules that nothing uses. Unused permissions are reported once nothing is planned any more.
+// checkStale reports rules that nothing uses.
 func (c *checker) checkStale() {
-	named := map[pattern]bool{}
 	for _, l := range c.rules.layers {
 		for _, p := range l.packages {
-			named[p] = true
-			if !c.exists(p) && !slices.Contains(c.rules.planned, p) {
+			if !c.exists(p) {
 				c.problem("stale rule: layer %s names %s, which is no package", l.name, p)
 			}
 		}
 	}
 	for _, p := range c.rules.testOnly {
-		named[p] = true
-		if !c.exists(p) && !slices.Contains(c.rules.planned, p) {
+		if !c.exists(p) {
 			c.problem("stale rule: %s is for tests only, but is no package", p)
 		}
-	}
-	for _, p := range c.rules.planned {
-		if !named[p] {
-			c.problem("stale rule: %s is planned, but in no layer", p)
-		}
-	}
-	if len(c.rules.planned) > 0 {
-		return
 	}
 	for _, e := range c.rules.beside {
 		c.wantUsed("beside %s %s", e.from, e.to)

@@ -123,18 +123,6 @@ func TestCheck(t *testing.T) {
 			sources: whole(),
 			want:    []string{"stale rule: layer domain names internal/gone, which is no package"},
 		},
-		"a layer's package that is planned": {
-			change: func(r *rules) {
-				r.layers[2].packages = append(r.layers[2].packages, "internal/later")
-				r.planned = []pattern{"internal/later"}
-			},
-			sources: whole(),
-		},
-		"a planned package in no layer": {
-			change:  func(r *rules) { r.planned = []pattern{"internal/later"} },
-			sources: whole(),
-			want:    []string{"stale rule: internal/later is planned, but in no layer"},
-		},
 		"permissions that nothing uses": {
 			change: func(r *rules) {
 				r.grants = append(r.grants, grant{"example.org/unused", []pattern{"internal/web/..."}})

@@ -37,8 +37,6 @@ type rules struct {
 	grants []grant
 	// testGrants lists what every test may import from outside.
 	testGrants []string
-	// planned lists packages of the table that are not written yet. While it has entries, unused grants are not reported.
-	planned []pattern
 }
 
 // table is the architecture of Swell.
