@@ -167,9 +167,9 @@ func TestImportsWithStatesThatNobodyKnowsAreRefused(t *testing.T) {
 	}
 	for key, put := range lists {
 		doc := document("rt-1", "c-1")
-		put(&doc.Status, &runtime.OperationsData{Data: []runtime.Operation{{State: "succeeded"}, {State: "sucess"}}})
+		put(&doc.Status, &runtime.OperationsData{Data: []runtime.Operation{{State: "succeeded"}, {State: "completed"}}})
 		p := problem(t, f.post("/runtimes/import", page(t, document("rt-0", "c-0"), doc)), http.StatusBadRequest, "data[1].status."+key+".data[1].state")
-		require.Contains(t, p.Detail, `"sucess", of the runtime "`+doc.InstanceID+`", is no state of an operation`)
+		require.Contains(t, p.Detail, `"completed", of the runtime "`+doc.InstanceID+`", is no state of an operation`)
 	}
 	for key, put := range map[string]func(s *runtime.RuntimeStatus, op *runtime.Operation){
 		"provisioning":   func(s *runtime.RuntimeStatus, op *runtime.Operation) { s.Provisioning = op },
