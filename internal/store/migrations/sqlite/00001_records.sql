@@ -147,6 +147,8 @@ CREATE INDEX runtimes_region ON runtimes (region, created_at, instance_id, hidde
 CREATE INDEX runtimes_shoot ON runtimes (shoot_name, created_at, instance_id, hidden);
 CREATE INDEX runtimes_plan ON runtimes (plan_name, created_at, instance_id, hidden, region);
 CREATE INDEX runtimes_expired ON runtimes (created_at, instance_id, hidden) WHERE expired = TRUE;
+-- Sources compare what they know with this again and again; it holds all that they ask for, without the documents.
+CREATE INDEX runtimes_source ON runtimes (source, instance_id, state, runtime_id, shoot_name);
 
 -- How many runtimes are in each state, as the sum of changes: rows are only added, so that writers never wait for each other, and folded
 -- into one from time to time.
