@@ -64,16 +64,9 @@ func (t *Tx) identify(ctx context.Context, source string, docs []runtime.Runtime
 		for i := range chunk {
 			ids[i] = cleanText(chunk[i].RuntimeID)
 		}
-		// Of several instances with one runtime ID the last one counts: one whose instance ID is known, that is there, and is the newest.
-		var rows []runtimeRow
-		err := t.scan(ctx, "find runtimes", &rows, "SELECT instance_id, runtime_id FROM runtimes WHERE runtime_id IN (?)"+
-			" ORDER BY CASE WHEN instance_id = runtime_id THEN 0 ELSE 1 END, CASE WHEN hidden THEN 0 ELSE 1 END, created_at, instance_id", bun.List(ids))
+		known, err := t.instancesOf(ctx, ids)
 		if err != nil {
 			return nil, err
-		}
-		known := make(map[string]string, len(rows))
-		for _, r := range rows {
-			known[r.RuntimeID] = r.InstanceID
 		}
 		for _, doc := range chunk {
 			doc.InstanceID = doc.RuntimeID
@@ -90,6 +83,22 @@ func (t *Tx) identify(ctx context.Context, source string, docs []runtime.Runtime
 		out = append(out, byInstance[id])
 	}
 	return out, nil
+}
+
+// instancesOf returns the instance IDs of runtimes by their runtime IDs. Of several instances with one runtime ID the last one counts: one whose instance
+// ID is known, that is there, and is the newest.
+func (t *Tx) instancesOf(ctx context.Context, runtimeIDs []string) (map[string]string, error) {
+	var rows []runtimeRow
+	err := t.scan(ctx, "find runtimes", &rows, "SELECT instance_id, runtime_id FROM runtimes WHERE runtime_id IN (?)"+
+		" ORDER BY CASE WHEN instance_id = runtime_id THEN 0 ELSE 1 END, CASE WHEN hidden THEN 0 ELSE 1 END, created_at, instance_id", bun.List(runtimeIDs))
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]string, len(rows))
+	for _, r := range rows {
+		known[r.RuntimeID] = r.InstanceID
+	}
+	return known, nil
 }
 
 // putRuntimes merges documents of different instances.
@@ -319,11 +328,15 @@ func (t *Tx) writeRuntimes(ctx context.Context, known map[string]*runtimeRow, fr
 	return t.addCounts(ctx, counts)
 }
 
-// SetRuntimeVersions records what succeeded upgrades left. Unknown instances are skipped.
+// SetRuntimeVersions records what succeeded upgrades left. An operation may have been read when its runtime ID still stood in place of the instance ID; such a
+// runtime is found by it. Unknown instances are skipped.
 func (t *Tx) SetRuntimeVersions(ctx context.Context, changes []fleet.RuntimeVersion) error {
 	byID := make(map[string][]fleet.RuntimeVersion, len(changes))
 	for _, c := range changes {
 		byID[cleanText(c.InstanceID)] = append(byID[cleanText(c.InstanceID)], c)
+	}
+	if err := t.renamed(ctx, byID); err != nil {
+		return err
 	}
 	ids := slices.Sorted(maps.Keys(byID))
 	for chunk := range slices.Chunk(ids, insertChunk) {
@@ -358,6 +371,29 @@ func (t *Tx) SetRuntimeVersions(ctx context.Context, changes []fleet.RuntimeVers
 			UPDATE runtimes SET document = v.v_document, updated_at = v.v_at FROM v WHERE runtimes.instance_id = v.v_id`, values)
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// renamed puts what is meant for runtimes that have got their instance IDs meanwhile under these.
+func (t *Tx) renamed(ctx context.Context, byID map[string][]fleet.RuntimeVersion) error {
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(byID)), lookupChunk) {
+		var known []string
+		if err := t.scan(ctx, "find runtimes", &known, "SELECT instance_id FROM runtimes WHERE instance_id IN (?)", bun.List(chunk)); err != nil {
+			return err
+		}
+		unknown := slices.DeleteFunc(slices.Clone(chunk), func(id string) bool { return id == "" || slices.Contains(known, id) })
+		if len(unknown) == 0 {
+			continue
+		}
+		instances, err := t.instancesOf(ctx, unknown)
+		if err != nil {
+			return err
+		}
+		for runtimeID, instanceID := range instances {
+			byID[instanceID] = append(byID[instanceID], byID[runtimeID]...)
+			delete(byID, runtimeID)
 		}
 	}
 	return nil

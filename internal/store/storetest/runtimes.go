@@ -365,6 +365,14 @@ func testRuntimeVersions(t *testing.T, open Open) {
 	require.Contains(t, string(config), `"kubernetesVersion":"1.33.5"`)
 	require.Contains(t, string(config), `"region":"eu"`)
 	require.Equal(t, fleet.ImportResult{Updated: 1}, put(t, s, "import", doc), "the source has the last word")
+
+	// An operation that was read before the instance ID became known tells its version all the same.
+	update(t, s, func(ctx context.Context, tx fleet.Tx) error {
+		return tx.SetRuntimeVersions(ctx, []fleet.RuntimeVersion{{InstanceID: "rt-1", KymaVersion: "2.5"}, {InstanceID: "i-1", KymaConfig: []byte(`{"version":"2.5"}`)}})
+	})
+	got = runtimeOf(t, s, "i-1").DTO
+	require.Equal(t, "2.5", got.KymaVersion)
+	require.Equal(t, "2.5", got.KymaConfig.Version)
 }
 
 func testUnreadableRuntime(t *testing.T, open Open) {
