@@ -220,7 +220,7 @@ func TestTheServerTellsWhereToLogInAndWhoLoggedIn(t *testing.T) {
 	require.JSONEq(t, `{"data":[`+fmt.Sprintf(login, i.URL)+`,`+fmt.Sprintf(login, "https://other.example")+`]}`, text)
 	status, text = s.send(http.MethodGet, "/whoami", "", "Bearer "+i.Token(issuer.Claims{"sub": "ann", "groups": "chiefs"}))
 	require.Equal(t, http.StatusOK, status, text)
-	require.JSONEq(t, fmt.Sprintf(`{"user":"ann (%[1]s)","issuer":"%[1]s","roles":["admin"]}`, i.URL), text)
+	require.JSONEq(t, fmt.Sprintf(`{"user":"ann (%[1]s)","issuer":"%[1]s","groups":["chiefs"],"roles":["admin"]}`, i.URL), text)
 	require.Contains(t, s.log.String(), fmt.Sprintf(`access="tokens of %s, https://other.example for robots, swell; login as swell; `+
 		`groups from the claim groups; admin: chiefs; operator: nobody"`, i.URL))
 }
