@@ -215,12 +215,16 @@ func (a *App) newEngine(ctx context.Context, st *store.Store, jobs *riverjobs.Jo
 	if garden.shoots != nil {
 		resolver = inventory.NewTargets(garden.shoots, st, rules, telemetry.Logrus(a.logger))
 	}
+	var sightings fleet.Sightings
+	if garden.source != nil {
+		sightings = garden.source
+	}
 	lanes := 1
 	if st.Dialect() == store.Postgres {
 		lanes = 4
 	}
 	eng, err := engine.New(engine.Options{
-		Store: st, Queue: jobs, Resolver: resolver, Executors: bindings, Logger: a.logger, Clock: a.clock, Metrics: a.registry,
+		Store: st, Queue: jobs, Resolver: resolver, Sightings: sightings, Executors: bindings, Logger: a.logger, Clock: a.clock, Metrics: a.registry,
 		Exclusive: st.Dialect() == store.SQLite,
 		Limits: engine.Limits{
 			OperationTimeLimit: a.config.Engine.OperationTimeLimit,

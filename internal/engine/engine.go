@@ -19,11 +19,13 @@ type Engine struct {
 	store    fleet.Store
 	queue    fleet.Queue
 	resolver fleet.Resolver
-	log      *slog.Logger
-	clock    func() time.Time
-	limits   Limits
-	metrics  *metrics
-	bindings map[orchestration.Type]*binding
+	// sightings: see Options.Sightings.
+	sightings fleet.Sightings
+	log       *slog.Logger
+	clock     func() time.Time
+	limits    Limits
+	metrics   *metrics
+	bindings  map[orchestration.Type]*binding
 	// exclusive: see Options.Exclusive.
 	exclusive bool
 
@@ -81,7 +83,7 @@ func New(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		store: o.Store, queue: o.Queue, resolver: o.Resolver, log: o.Logger, clock: o.Clock, limits: o.Limits.withDefaults(), metrics: m,
+		store: o.Store, queue: o.Queue, resolver: o.Resolver, sightings: o.Sightings, log: o.Logger, clock: o.Clock, limits: o.Limits.withDefaults(), metrics: m,
 		exclusive: o.Exclusive, bindings: map[orchestration.Type]*binding{}, running: newRunning(o.Clock), flights: newFlights(), cache: &parameterCache{},
 		resolvers: make(chan struct{}, sweptResolvers), quietUntil: map[string]time.Time{}, finished: make(chan struct{}),
 	}

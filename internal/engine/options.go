@@ -17,6 +17,8 @@ type Options struct {
 	Store    fleet.Store
 	Queue    fleet.Queue
 	Resolver fleet.Resolver
+	// Sightings are asked before a runtime is forgotten; nil means that there is no continuous source that could bring it back.
+	Sightings fleet.Sightings
 	// Executors carry out the operations of each type. A type without one is refused when it is asked for.
 	Executors map[orchestration.Type]ExecutorBinding
 	Logger    *slog.Logger

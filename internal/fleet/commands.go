@@ -21,6 +21,9 @@ type Commands interface {
 	RetryOrchestration(ctx context.Context, actor Actor, req RetryRequest) (RetryResult, error)
 	// ImportRuntimes merges documents by instance ID.
 	ImportRuntimes(ctx context.Context, actor Actor, source string, docs []runtime.RuntimeDTO) (ImportResult, error)
+	// ForgetRuntime removes a runtime that no source knows any more, and cancels its pending operations. One that was forgotten before is no error, as
+	// long as the history has it.
+	ForgetRuntime(ctx context.Context, actor Actor, instanceID string) (Forgotten, error)
 }
 
 // CreateRequest is a request to upgrade, with its parameters in the one normal form.

@@ -26,6 +26,7 @@ const (
 	EventCancel     EventKind = "cancel_requested"
 	EventRetry      EventKind = "retry_requested"
 	EventImported   EventKind = "imported"
+	EventForgotten  EventKind = "forgotten"
 	EventWindowMove EventKind = "window_moved"
 )
 

@@ -79,6 +79,13 @@ type Tx interface {
 	// SetRuntimeVersions records what succeeded upgrades left: the Kyma version, and the configurations where they are not null.
 	SetRuntimeVersions(ctx context.Context, changes []RuntimeVersion) error
 
+	// LockRuntime returns the present record, without Own, and keeps others from changing it until the transaction ends; or ErrNotFound.
+	LockRuntime(ctx context.Context, instanceID string) (Runtime, error)
+	// OpenOperations returns the operations on a runtime of an instance, of whatever orchestration, that are pending or in progress, by ID.
+	OpenOperations(ctx context.Context, instanceID, runtimeID string) ([]Operation, error)
+	// DeleteRuntime removes the record of a runtime. Its operations and its events stay. An unknown one is ErrNotFound.
+	DeleteRuntime(ctx context.Context, instanceID string) error
+
 	// AppendEvents adds to the history; IDs and missing times are set by the store.
 	AppendEvents(ctx context.Context, events []Event) error
 	// DeleteFinishedBefore removes ended orchestrations with all that belongs to them, and events, that are older than t; at most limit orchestrations.

@@ -62,6 +62,8 @@ func Run(t *testing.T, open Open) {
 		"RuntimeLists":            testRuntimeLists,
 		"AllRuntimes":             testAllRuntimes,
 		"RuntimeVersions":         testRuntimeVersions,
+		"OpenOperations":          testOpenOperations,
+		"DeleteRuntime":           testDeleteRuntime,
 		"Events":                  testEvents,
 		"EventsNameTheShoot":      testEventsNameTheShoot,
 		"Retention":               testRetention,
