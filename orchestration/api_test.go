@@ -71,6 +71,7 @@ var (
 	_ func(context.Context, string, *http.Client) orchestration.ExtendedClient                                                                  = orchestration.NewExtendedClientWithHTTP
 	_ func(orchestration.ExtendedClient, orchestration.Parameters) (orchestration.UpgradeResponse, error)                                       = orchestration.ExtendedClient.UpgradeCluster
 	_ func(orchestration.ExtendedClient, string, []string, bool) (orchestration.RetryResponse, error)                                           = orchestration.ExtendedClient.RetryOrchestration
+	_ func(orchestration.ExtendedClient, string) (orchestration.ForgetResponse, error)                                                          = orchestration.ExtendedClient.ForgetRuntime
 	_ func(orchestration.ExtendedClient, orchestration.EventParameters) (orchestration.EventList, error)                                        = orchestration.ExtendedClient.ListEvents
 	_ func(orchestration.ExtendedClient, string, orchestration.EventParameters) (orchestration.EventList, error)                                = orchestration.ExtendedClient.ListOrchestrationEvents
 	_ func(orchestration.ExtendedClient) (orchestration.Identity, error)                                                                        = orchestration.ExtendedClient.WhoAmI

@@ -61,6 +61,10 @@ type ExtendedClient interface {
 	// removed. Long pages are sent in several requests; after an error some of them may have been taken in, and importing the same page
 	// again does no harm.
 	ImportRuntimes(page runtime.RuntimesPage) (ImportResponse, error)
+	// ForgetRuntime makes the server forget a runtime that no source knows any more; one without an instance ID is named by its runtime ID, which the server
+	// shows in its place. Its pending operations are canceled, its history is kept. A runtime of which an operation is in progress, or whose Shoot is
+	// still there, is refused with 409. On one that was forgotten before nothing changes. A server that does not know the call answers 404 or 405.
+	ForgetRuntime(instanceID string) (ForgetResponse, error)
 	// ListEvents returns the history of all that the server does, newest first.
 	//
 	// With a Page and a PageSize it returns that page. When one of them is missing it reads all pages and returns the history as it was when

@@ -35,7 +35,7 @@ type Event struct {
 	// ShootName is the name of the runtime's Shoot, where it is known.
 	ShootName string `json:"shootName,omitempty"`
 	// Kind names what happened in one word. Of an orchestration: "created", "resolved", "cancel_requested", "retry_requested", "finished". Of
-	// an operation: "skipped", "admitted", "taken_over", "returned", "window_moved", "finished". Of runtimes: "imported". Others may come.
+	// an operation: "skipped", "admitted", "taken_over", "returned", "window_moved", "finished". Of runtimes: "imported", "forgotten". Others may come.
 	Kind string `json:"kind"`
 	// From is the state before; empty where no state changed.
 	From string `json:"from,omitempty"`

@@ -23,6 +23,7 @@ func TestTypesKeepTheirJSONForm(t *testing.T) {
 	dtotest.RoundTrip[orchestration.UpgradeResponse](t, "upgrade_response")
 	dtotest.RoundTrip[orchestration.RetryResponse](t, "retry_response")
 	dtotest.RoundTrip[orchestration.ImportResponse](t, "import_response")
+	dtotest.RoundTrip[orchestration.ForgetResponse](t, "forget_response")
 	dtotest.RoundTrip[orchestration.StatusResponse](t, "status_response")
 	dtotest.RoundTrip[orchestration.StatusResponseList](t, "status_response_list")
 	dtotest.RoundTrip[orchestration.OperationResponse](t, "operation_response")

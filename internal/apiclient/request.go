@@ -30,7 +30,8 @@ type Request struct {
 	Expect []int
 	// IdempotencyKey is sent with the request and makes a write safe to repeat; see NewIdempotencyKey.
 	IdempotencyKey string
-	// Safe says that the request changes nothing, so that it is repeated like a GET. It is implied by the method GET.
+	// Safe says that the request changes nothing, or nothing more when it is made again, so that it is repeated like a GET. It is implied by the
+	// method GET.
 	Safe bool
 	// Anonymous requests carry no token, and none is asked for.
 	Anonymous bool
