@@ -98,6 +98,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		"listLeftOut":             readersOfNothing,
 		"listOrchestrationEvents": readersOfNothing,
 		"importRuntimes":          writers(200),
+		"forgetRuntime":           writers(404),
 		"cancelOrchestration":     writers(404),
 		"retryOrchestration":      writers(404),
 		"upgradeKyma":             writers(202),
@@ -231,6 +232,7 @@ func TestTheHistorySaysWhoDidWhat(t *testing.T) {
 	send("r-create", http.MethodPost, "/upgrade/cluster", `{"kubernetes":{"kubernetesVersion":"1.33.4"},"targets":{"include":[{"target":"all"}]},"strategy":{"parallel":{"workers":7}}}`)
 	send("r-retry", http.MethodPost, "/orchestrations/o-1/retry", `{"operation-id":"op-1"}`)
 	send("r-cancel", http.MethodPut, "/orchestrations/o-1/cancel", "")
+	send("r-forget", http.MethodDelete, "/runtimes/in-rt-1", "")
 
 	found := map[string]orchestration.Event{}
 	for _, e := range read[[]orchestration.Event](t, f.get("/events", "Authorization", token)) {
@@ -243,6 +245,8 @@ func TestTheHistorySaysWhoDidWhat(t *testing.T) {
 	}
 	require.Equal(t, string(fleet.EventImported), found["r-import"].Kind)
 	require.Contains(t, found["r-import"].Message, "1 runtimes added")
+	require.Equal(t, string(fleet.EventForgotten), found["r-forget"].Kind)
+	require.Equal(t, "in-rt-1", found["r-forget"].InstanceID)
 	require.Equal(t, string(fleet.EventCreated), found["r-create"].Kind)
 	require.Equal(t, `created: upgradeCluster to 1.33.4 of {"target":"all"} by 7 workers`, found["r-create"].Message)
 	require.Equal(t, string(fleet.EventRetry), found["r-retry"].Kind)

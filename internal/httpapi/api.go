@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -40,34 +39,44 @@ func New(options Options) (http.Handler, error) {
 // router is the table of routes as a handler, with problem documents for everything else.
 func (a *api) router() http.Handler {
 	mux := http.NewServeMux()
-	methods := map[string][]string{}
 	for _, route := range routes {
-		pattern := a.BasePath + route.pattern
-		mux.Handle(route.method+" "+pattern, a.serve(route))
-		methods[pattern] = append(methods[pattern], route.method)
+		mux.Handle(route.method+" "+a.BasePath+route.pattern, a.serve(route))
 	}
-	for pattern, allowed := range methods {
-		if slices.Contains(allowed, http.MethodGet) {
-			allowed = append(allowed, http.MethodHead)
-		}
-		slices.Sort(allowed)
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			allow := strings.Join(allowed, ", ")
-			a.fail(w, r, &statusError{status: http.StatusMethodNotAllowed, allow: allow, message: "the method here is " + allow})
-		})
-	}
-	notFound := func(w http.ResponseWriter, r *http.Request) {
-		a.fail(w, r, &statusError{status: http.StatusNotFound, message: "there is no route " + quote(r.URL.Path)})
-	}
-	mux.HandleFunc("/", notFound)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The mux would redirect to the clean path, and a redirect makes a GET of a POST.
 		if !strings.HasPrefix(r.URL.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path {
-			notFound(w, r)
+			a.fail(w, r, noRoute(r))
+			return
+		}
+		if _, pattern := mux.Handler(r); pattern == "" {
+			a.fail(w, r, unrouted(mux, r))
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+func noRoute(r *http.Request) error {
+	return &statusError{status: http.StatusNotFound, message: "there is no route " + quote(r.URL.Path)}
+}
+
+// methods are those that some route has.
+var methods = []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut}
+
+// unrouted says why no route takes a request: its method, where the path has routes for others, else the path. Routes overlap, so one path may be served by
+// several of them.
+func unrouted(mux *http.ServeMux, r *http.Request) error {
+	var allowed []string
+	for _, method := range methods {
+		if _, pattern := mux.Handler(&http.Request{Method: method, Host: r.Host, URL: r.URL}); pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return noRoute(r)
+	}
+	allow := strings.Join(allowed, ", ")
+	return &statusError{status: http.StatusMethodNotAllowed, allow: allow, message: "the method here is " + allow}
 }
 
 // serve carries out one route: a place, a time limit, who calls, whether they may, the parameters, the handler.

@@ -217,8 +217,14 @@ func (f *fixture) write(change func(ctx context.Context, tx fleet.Tx) error) {
 // addRuntimes stores documents.
 func (f *fixture) addRuntimes(docs ...runtime.RuntimeDTO) {
 	f.t.Helper()
+	f.putRuntimes("import", docs...)
+}
+
+// putRuntimes stores documents of a source.
+func (f *fixture) putRuntimes(source string, docs ...runtime.RuntimeDTO) {
+	f.t.Helper()
 	f.write(func(ctx context.Context, tx fleet.Tx) error {
-		_, err := tx.PutRuntimes(ctx, "import", docs)
+		_, err := tx.PutRuntimes(ctx, source, docs)
 		return err
 	})
 }

@@ -127,6 +127,10 @@ func TestAnswersAreTheGoldenOnes(t *testing.T) {
 		{"POST", "/upgrade/kyma/preview", "", `{"version":"fast","targets":{"include":[{"shoot":"c-1"}]},"strategy":{"scheduleTime":"2030-01-02T21:00:00Z"}}`},
 		{"POST", "/runtimes/import", "", page(t, document("rt-5", "c-5"))},
 		{"POST", "/runtimes/import", "", `{"data":[{"instanceID":""}]}`},
+		{"DELETE", "/runtimes/{instance_id}", "/runtimes/in-rt-3", ""},
+		{"DELETE", "/runtimes/{instance_id}", "/runtimes/in-rt-4", ""},
+		{"DELETE", "/runtimes/{instance_id}", "/runtimes/in-rt-4", ""},
+		{"DELETE", "/runtimes/{instance_id}", "/runtimes/in-rt-9", ""},
 	} {
 		if call.path == "" {
 			call.path = call.pattern

@@ -138,6 +138,14 @@ var routes = []route{
 		answer:  orchestration.ImportResponse{}, errors: []int{400, 413, 415}, handle: (*api).importRuntimes,
 	},
 	{
+		id: "forgetRuntime", method: http.MethodDelete, pattern: "/runtimes/{instance_id}", role: RoleAdmin,
+		summary: "Forget a runtime that no source knows any more",
+		about: "Its pending operations end as canceled; its operations, orchestrations and events are kept. Refused while an operation of it is in progress, and while a " +
+			"Shoot has its runtime ID, because it would come back. A runtime without an instance ID is named by its runtime ID, as GET /runtimes shows it. " +
+			"On one that was forgotten before nothing changes.",
+		answer: orchestration.ForgetResponse{}, errors: []int{404, 409}, handle: (*api).forgetRuntime,
+	},
+	{
 		id: "listOrchestrations", method: http.MethodGet, pattern: "/orchestrations", role: RoleOperator,
 		summary: "List orchestrations, newest first",
 		query:   listParams(operationState, parameter{name: typeParam, kind: textParam, repeated: true, words: words(orchestrationTypes), about: "Type of orchestration."}),

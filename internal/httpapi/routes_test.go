@@ -15,7 +15,7 @@ import (
 
 // example is the path of a route with IDs that exist nowhere.
 func example(route httpapi.RouteInfo) string {
-	return strings.NewReplacer("{orchestration_id}", "o-9", "{operation_id}", "op-9").Replace(route.Pattern)
+	return strings.NewReplacer("{orchestration_id}", "o-9", "{operation_id}", "op-9", "{instance_id}", "in-9").Replace(route.Pattern)
 }
 
 func TestEveryRouteIsInTheOpenAPIDocument(t *testing.T) {
@@ -129,7 +129,7 @@ func TestUnknownPathsAndMethodsAreProblems(t *testing.T) {
 		problem(t, f.get(path), http.StatusNotFound, "")
 	}
 	for _, route := range httpapi.Routes() {
-		r := f.send(request(http.MethodDelete, example(route), nil))
+		r := f.send(request(http.MethodPatch, example(route), nil))
 		problem(t, r, http.StatusMethodNotAllowed, "")
 		require.Contains(t, r.header.Get("Allow"), route.Method)
 		if route.Method == http.MethodGet {

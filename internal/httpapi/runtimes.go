@@ -105,6 +105,18 @@ func (a *api) importRuntimes(c *call) (answer, error) {
 	return answer{body: orchestration.ImportResponse{Imported: result.Imported, Updated: result.Updated, Unchanged: result.Unchanged}}, nil
 }
 
+func (a *api) forgetRuntime(c *call) (answer, error) {
+	id, err := c.id("instance_id")
+	if err != nil {
+		return answer{}, err
+	}
+	forgotten, err := a.Commands.ForgetRuntime(c.ctx(), c.actor(), id)
+	if err != nil {
+		return answer{}, fmt.Errorf("forget runtime: %w", err)
+	}
+	return answer{body: orchestration.ForgetResponse{InstanceID: forgotten.InstanceID, CanceledOperations: forgotten.Canceled}}, nil
+}
+
 // settleTimes puts the times of a document in UTC, as the API tells all of them, and drops those in the year 1, which clients send for times that are not set: a
 // runtime that was never to expire has not expired.
 func settleTimes(status *runtime.RuntimeStatus) {

@@ -41,6 +41,7 @@ func TestZeroValuedBodiesOfEveryClientThroughEveryRoute(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.addOrchestration(fleet.Orchestration{ID: "o-9", State: fleet.Succeeded, ResolvedAt: noon}, fleet.Operation{ID: "op-9", State: fleet.Succeeded})
+	f.addRuntimes(document("9", "c-9"))
 	for name, body := range zeroBodies(t) {
 		for _, route := range httpapi.Routes() {
 			r := f.send(request(route.Method, example(route), strings.NewReader(body)))
