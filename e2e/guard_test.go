@@ -17,7 +17,7 @@ import (
 func TestNothingIsSentAfterACancel(t *testing.T) {
 	t.Parallel()
 	f := landscape.New(t, landscape.Options{Shoots: 30, Version: "1.34.5"})
-	s := server.StartLocal(t, nil, with(settingsFor(t, f), "gardener-qps", "4", "gardener-burst", "40"))
+	s := server.StartLocal(t, nil, with(settingsFor(t, f), "gardener-qps", "4", "gardener-burst", "10"))
 	s.Ready(t)
 	s.Import(t, f.Runtimes(t))
 	id := s.Upgrade(t, toTarget(30, all))

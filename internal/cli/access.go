@@ -13,6 +13,9 @@ import (
 	"github.com/swell-fleet/swell/internal/cli/tokens"
 )
 
+// tokenFileFlag is the flag that names a file with a token.
+const tokenFileFlag = "--token-file"
+
 // access are the global flags that say which server is meant and who asks.
 type access struct {
 	url, context, tokenFile string
@@ -36,7 +39,7 @@ func (a *access) addFlags(root *cobra.Command, c *console.Console) {
 
 // settle finds the server and what is sent along with requests to it.
 func (a *access) settle(ctx context.Context, c *console.Console) error {
-	for _, flag := range []struct{ name, value string }{{"--url", a.url}, {"--context", a.context}, {"--token-file", a.tokenFile}} {
+	for _, flag := range []struct{ name, value string }{{"--url", a.url}, {"--context", a.context}, {tokenFileFlag, a.tokenFile}} {
 		if flag.value != "" {
 			c.Globals = append(c.Globals, flag.name, flag.value)
 		}
@@ -51,10 +54,14 @@ func (a *access) settle(ctx context.Context, c *console.Console) error {
 	if err := home.CheckURL(c.URL); err != nil {
 		return console.Usagef("%w", err)
 	}
-	if err := c.Reach(); err != nil {
-		return console.Usagef("context %q: %w", c.Context.Name, err)
+	c.Reach()
+	if err := a.token(ctx, c); err != nil {
+		return err
 	}
-	return a.token(ctx, c)
+	if _, login := c.Source.(*tokens.Session); c.Source != nil && !login && home.CheckPrivate(c.URL) != nil {
+		c.Notef("the token goes to %s without encryption: everybody on the way can read and use it", console.Clean(c.URL))
+	}
+	return nil
 }
 
 // server finds the address of the server, and the context that belongs to it. What is said on the command line wins over variables, and both over
@@ -112,22 +119,21 @@ func (a *access) token(ctx context.Context, c *console.Console) error {
 	given := c.Getenv(console.TokenVariable)
 	switch {
 	case a.tokenFile != "":
-		source := tokens.File(a.tokenFile)
-		if _, err := source.Token(ctx); err != nil {
-			return console.Usagef("--token-file: %w", err)
+		source, err := tokens.Open(ctx, a.tokenFile, tokenFileFlag)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return console.Usagef("%s: %w", tokenFileFlag, err)
 		}
 		c.Source = source
 	case given != "":
 		if err := tokens.Check(given); err != nil {
 			return console.Usagef("%s: %w", console.TokenVariable, err)
 		}
-		c.Source = tokens.Given(given)
+		c.Source = tokens.Given{Text: given, Origin: console.TokenVariable}
 	case c.Context.Login != nil:
-		session, err := c.Session()
-		if err != nil {
-			return console.Usagef("context %q: %w", c.Context.Name, err)
-		}
-		c.Source = session
+		c.Source = c.Session()
 	}
 	return nil
 }

@@ -95,6 +95,9 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 	root := NewRoot(c)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if outputErr := c.OutputError(); err == nil && outputErr != nil {
+		err = fmt.Errorf("write the output: %w", outputErr)
+	}
 	if err == nil {
 		return console.ExitOK
 	}
@@ -121,11 +124,11 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 
 // unknown says what to do when the server does not know who asks.
 func unknown(c *console.Console) string {
-	switch c.Source.(type) {
+	switch source := c.Source.(type) {
 	case tokens.Given:
-		return "it was shown the token of " + console.TokenVariable
+		return "it was shown the token of " + source.Origin
 	case tokens.File:
-		return "it was shown the token of --token-file"
+		return "it was shown the token of " + tokenFileFlag
 	default:
 		return "log in with '" + c.Command("login") + "', or give a token with " + console.TokenVariable + " or --token-file"
 	}

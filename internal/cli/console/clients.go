@@ -36,6 +36,14 @@ func (c *Console) client() *http.Client {
 	return &http.Client{Transport: &tokens.Transport{Server: server, Source: c.Source, Base: base}}
 }
 
+// waitingFor returns the address of whoever has to answer next: the server, or the provider that renews the login.
+func (c *Console) waitingFor() string {
+	if session, ok := c.Source.(*tokens.Session); ok && session.Asking() {
+		return session.Login.Issuer
+	}
+	return c.URL
+}
+
 // patience is how long a call may take before the user is told that it is still being tried.
 const patience = 3 * time.Second
 
@@ -45,7 +53,7 @@ func Call[T any](c *Console, call func() (T, error)) (T, error) {
 	told.Add(1)
 	timer := time.AfterFunc(patience, func() {
 		defer told.Done()
-		c.Notef("no answer from %s yet, still trying ...", Clean(c.URL))
+		c.Notef("no answer from %s yet, still trying ...", Clean(c.waitingFor()))
 	})
 	result, err := call()
 	if timer.Stop() {

@@ -43,6 +43,8 @@ type Console struct {
 	Base http.RoundTripper
 	// Globals are the flags of the command line that say which server is meant and who asks, for commands that a user is to copy.
 	Globals []string
+
+	outputErr error
 }
 
 // The variables that say which server is meant and who asks.
@@ -116,8 +118,15 @@ func (c *Console) Size() (columns, rows int) {
 // Color reports whether the output may be colored: a terminal, and nobody asked for none with NO_COLOR.
 func (c *Console) Color() bool { return c.Screen != nil && c.Getenv("NO_COLOR") == "" }
 
-// Printf writes to the output.
-func (c *Console) Printf(format string, args ...any) { _, _ = fmt.Fprintf(c.Out, format, args...) }
+// Printf writes to the output. What goes wrong is told by OutputError.
+func (c *Console) Printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(c.Out, format, args...); err != nil && c.outputErr == nil {
+		c.outputErr = err
+	}
+}
+
+// OutputError returns the first error of writing to the output.
+func (c *Console) OutputError() error { return c.outputErr }
 
 // Notef writes a line for a person to the error stream, so that it never mixes with what a program reads.
 func (c *Console) Notef(format string, args ...any) { _, _ = fmt.Fprintf(c.Err, format+"\n", args...) }
@@ -129,12 +138,17 @@ func Clean(s string) string {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029', r == unicode.ReplacementChar:
+		case harmful(r):
 			return '\uFFFD'
 		default:
 			return r
 		}
 	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// harmful reports whether a character could steer a terminal.
+func harmful(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar
 }
 
 // Command returns a command line of this program that a user can copy. It reaches the same server.

@@ -1,9 +1,11 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -51,11 +53,32 @@ func (c *Console) PrintJSON(value any) error {
 
 // WriteJSON writes a value as indented JSON to w.
 func WriteJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
+	if _, err := w.Write(escape(text.Bytes())); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
 	return nil
+}
+
+// escape writes the characters of a JSON document that could steer a terminal as escapes, which mean the same. They stand in strings only.
+func escape(document []byte) []byte {
+	steers := func(r rune) bool { return r > unicode.MaxASCII && harmful(r) || r == '\u007f' }
+	if bytes.IndexFunc(document, steers) < 0 {
+		return document
+	}
+	var escaped bytes.Buffer
+	for _, r := range string(document) {
+		if steers(r) && r != unicode.ReplacementChar {
+			fmt.Fprintf(&escaped, "\\u%04x", r)
+		} else {
+			escaped.WriteRune(r)
+		}
+	}
+	return escaped.Bytes()
 }

@@ -84,7 +84,7 @@ func add(cmd *cobra.Command, c *console.Console, one home.Context) error {
 	if err == nil {
 		// What cannot be used is better found now than by the next command.
 		c.Context = one
-		err = c.Reach()
+		err = c.CheckFiles()
 	}
 	if err != nil {
 		return console.Usagef("%w", err)
@@ -205,7 +205,7 @@ func removeCommand(c *console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:               "remove NAME",
 		Aliases:           []string{"rm"},
-		Short:             "Remove a context and the tokens of its login",
+		Short:             "Remove a context, and log out of its server",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete(c),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -222,13 +222,13 @@ func removeCommand(c *console.Console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if gone.Login != nil && !shared {
-				if _, err := tokens.Forget(c.Home, *gone.Login); err != nil {
-					return err
-				}
-			}
 			c.Printf("Context %s was removed.\n", gone.Name)
-			return nil
+			if gone.Login == nil || shared {
+				return nil
+			}
+			c.Context = gone
+			_, err = c.GiveUp(cmd.Context())
+			return err
 		},
 	}
 }

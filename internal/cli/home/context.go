@@ -54,6 +54,9 @@ func (c *Context) Check() error {
 	}
 	if c.Login != nil {
 		problems = append(problems, c.Login.check()...)
+		if err := CheckPrivate(c.URL); err != nil {
+			problems = append(problems, err)
+		}
 	}
 	return errors.Join(problems...)
 }
@@ -68,6 +71,14 @@ func CheckURL(text string) error {
 		return errors.New("the address of the server must not hold a user name or a password")
 	case u.RawQuery != "" || u.Fragment != "":
 		return fmt.Errorf("the address of the server, %q, must have neither query nor fragment", text)
+	}
+	return nil
+}
+
+// CheckPrivate returns an error when a login would travel to a server for everybody on the way to read.
+func CheckPrivate(server string) error {
+	if u, err := url.Parse(server); err != nil || !auth.Secure(u) {
+		return fmt.Errorf("the server %s is not reached over https, so everybody on the way could use the login (http is accepted for this machine only)", server)
 	}
 	return nil
 }
@@ -94,7 +105,17 @@ func word(text string) bool {
 }
 
 // SameServer reports whether two addresses are those of one server.
-func SameServer(a, b string) bool { return strings.TrimRight(a, "/") == strings.TrimRight(b, "/") }
+func SameServer(a, b string) bool { return normal(a) == normal(b) }
+
+// normal writes an address the way that others of the same server are written. Scheme and host may be written in any letter case.
+func normal(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	return strings.TrimRight(u.String(), "/")
+}
 
 // Contexts are the contexts of a user.
 type Contexts struct {

@@ -43,7 +43,7 @@ func TestContextsAreKept(t *testing.T) {
 
 func TestTheCurrentContextOfAServerComesFirst(t *testing.T) {
 	t.Parallel()
-	c := home.Contexts{Current: "b", List: []home.Context{{Name: "a", URL: "https://x/"}, {Name: "b", URL: "https://x"}, {Name: "c", URL: "https://y"}}}
+	c := home.Contexts{Current: "b", List: []home.Context{{Name: "a", URL: "https://x/"}, {Name: "b", URL: "HTTPS://X"}, {Name: "c", URL: "https://y"}}}
 	var names []string
 	for _, one := range c.Of("https://x/") {
 		names = append(names, one.Name)
@@ -66,6 +66,7 @@ func TestAChangeThatCannotBeKeptChangesNothing(t *testing.T) {
 		"go together":                    {Name: "x", URL: good.URL, ClientCert: "a"},
 		`the issuer "http://login.corp"`: {Name: "x", URL: good.URL, Login: &home.Login{Issuer: "http://login.corp", ClientID: "swell"}},
 		`the client ID "a b"`:            {Name: "x", URL: good.URL, Login: &home.Login{Issuer: "https://login.corp", ClientID: "a b"}},
+		"is not reached over https":      {Name: "x", URL: "http://swell.corp", Login: &home.Login{Issuer: "https://login.corp", ClientID: "a"}},
 		`the scope ""`:                   {Name: "x", URL: good.URL, Login: &home.Login{Issuer: "https://login.corp", ClientID: "a", Scopes: []string{""}}},
 	} {
 		err := change(t, folder, func(c *home.Contexts) { c.Put(bad) })

@@ -17,17 +17,23 @@ import (
 const Variable = "SWELL_HOME"
 
 // ErrNone is returned where nothing can be kept: the user has no home.
-var ErrNone = errors.New("there is no folder to keep it in: neither " + Variable + " nor HOME is set")
+var ErrNone = errors.New("there is no folder for contexts and tokens; " + Variable + " names one")
 
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
+	// longest is the size of the largest file that is read, in bytes.
+	longest = 16 << 20
 	// tryAgain is how often a lock that another process holds is tried again.
 	tryAgain = 20 * time.Millisecond
 )
 
 // Folder is such a folder. It need not exist. The zero Folder keeps nothing.
-type Folder struct{ path string }
+type Folder struct {
+	path string
+	// why says why there is no path.
+	why error
+}
 
 // At returns the folder at a path.
 func At(path string) Folder { return Folder{path: path} }
@@ -39,7 +45,7 @@ func Of(getenv func(string) string) Folder {
 	}
 	base, err := os.UserConfigDir()
 	if err != nil {
-		return Folder{}
+		return Folder{why: err}
 	}
 	return At(filepath.Join(base, "swell"))
 }
@@ -47,20 +53,20 @@ func Of(getenv func(string) string) Folder {
 // Path returns where a file is.
 func (f Folder) Path(name string) string { return filepath.Join(f.path, name) }
 
-// Read returns what is in a file; fs.ErrNotExist when there is none. A file that others could read is made private.
+// Read returns what is in a file; fs.ErrNotExist when there is none.
 func (f Folder) Read(name string) ([]byte, error) {
 	if f.path == "" {
 		return nil, fs.ErrNotExist
 	}
 	path := f.Path(name)
 	info, err := os.Stat(path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("find file: %w", err)
-	}
-	if info.Mode().Perm()&^fileMode != 0 {
-		if err := os.Chmod(path, fileMode); err != nil {
-			return nil, fmt.Errorf("make file private: %w", err)
-		}
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	case info.Size() > longest:
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, longest)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -69,11 +75,35 @@ func (f Folder) Read(name string) ([]byte, error) {
 	return data, nil
 }
 
+// ReadSecret is Read for a file with secrets. One that others could read is made private first.
+func (f Folder) ReadSecret(name string) ([]byte, error) {
+	if info, err := os.Stat(f.Path(name)); err == nil && info.Mode().Perm()&^fileMode != 0 {
+		if err := os.Chmod(f.Path(name), fileMode); err != nil {
+			return nil, fmt.Errorf("others can read it, and it cannot be made private: %w", err)
+		}
+	}
+	return f.Read(name)
+}
+
+// Try returns an error when nothing can be kept.
+func (f Folder) Try() error {
+	const probe = "probe"
+	if err := f.Write(probe, nil); err != nil {
+		return err
+	}
+	_, err := f.Remove(probe)
+	return err
+}
+
 // Write makes a file hold data and nothing else, private to the user. Who reads it meanwhile finds the old text or the new one.
 func (f Folder) Write(name string, data []byte) (err error) {
 	path := f.Path(name)
 	if err := f.make(path); err != nil {
 		return err
+	}
+	// A file that stands for one elsewhere goes on doing so.
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -102,7 +132,13 @@ func (f Folder) Remove(name string) (bool, error) {
 	if f.path == "" {
 		return false, nil
 	}
-	err := os.Remove(f.Path(name))
+	path := f.Path(name)
+	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
+		if err := os.Remove(target); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("remove file: %w", err)
+		}
+	}
+	err := os.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -129,10 +165,20 @@ func (f Folder) Lock(ctx context.Context, name string) (unlock func(), err error
 // make makes the folder of a file.
 func (f Folder) make(path string) error {
 	if f.path == "" {
-		return ErrNone
+		return errors.Join(ErrNone, f.why)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, folderMode); err != nil {
 		return fmt.Errorf("make folder: %w", err)
+	}
+	if folder == filepath.Clean(f.path) {
+		return nil
+	}
+	// The folders below are ours alone.
+	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&^folderMode != 0 {
+		if err := os.Chmod(folder, folderMode); err != nil {
+			return fmt.Errorf("make folder private: %w", err)
+		}
 	}
 	return nil
 }

@@ -41,11 +41,47 @@ func TestAFileThatOthersCanReadIsMadePrivate(t *testing.T) {
 	folder := home.At(t.TempDir())
 	require.NoError(t, folder.Write("x", []byte("text")))
 	require.NoError(t, os.Chmod(folder.Path("x"), 0o644))
-	_, err := folder.Read("x")
+	_, err := folder.ReadSecret("x")
 	require.NoError(t, err)
 	info, err := os.Stat(folder.Path("x"))
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
+}
+
+// Files may stand for others elsewhere, as in a repository of settings; what is written and removed is what they stand for.
+func TestLinksAreFollowed(t *testing.T) {
+	t.Parallel()
+	elsewhere := filepath.Join(t.TempDir(), "contexts")
+	folder := home.At(t.TempDir())
+	require.NoError(t, os.WriteFile(elsewhere, []byte("old"), 0o600))
+	require.NoError(t, os.Symlink(elsewhere, folder.Path("x")))
+	require.NoError(t, folder.Write("x", []byte("new")))
+	data, err := os.ReadFile(elsewhere)
+	require.NoError(t, err)
+	require.Equal(t, "new", string(data))
+	removed, err := folder.Remove("x")
+	require.NoError(t, err)
+	require.True(t, removed)
+	require.NoFileExists(t, elsewhere)
+}
+
+func TestWhatIsNoFileIsNotRead(t *testing.T) {
+	t.Parallel()
+	folder := home.At(t.TempDir())
+	require.NoError(t, os.Mkdir(folder.Path("folder"), 0o700))
+	require.NoError(t, os.Symlink("/dev/zero", folder.Path("device")))
+	for _, name := range []string{"folder", "device"} {
+		_, err := folder.Read(name)
+		require.ErrorContains(t, err, "is no file")
+	}
+	require.NoError(t, os.Mkdir(folder.Path("tokens"), 0o777))
+	require.NoError(t, os.Chmod(folder.Path("tokens"), 0o777))
+	require.NoError(t, folder.Write("tokens/x", nil))
+	info, err := os.Stat(folder.Path("tokens"))
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o700), info.Mode().Perm())
+	require.NoError(t, folder.Try())
+	require.ErrorIs(t, home.Folder{}.Try(), home.ErrNone)
 }
 
 func TestRemoveSaysWhetherThereWasAFile(t *testing.T) {

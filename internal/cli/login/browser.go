@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	goruntime "runtime"
 	"strings"
@@ -12,43 +11,39 @@ import (
 	"github.com/swell-fleet/swell/internal/cli/console"
 )
 
-// opener starts the browser of the user on an address. Stopping it does not close a browser that was running before.
-type opener struct {
-	words  []string
-	done   chan struct{}
-	cancel context.CancelFunc
-}
-
 // errNoBrowser says that there is nothing to show an address with.
 var errNoBrowser = errors.New("no browser was found")
 
-// open shows an address. The browser is the one that BROWSER names, else the one of the desktop.
-func open(ctx context.Context, c *console.Console, address string) (*opener, error) {
+// open shows an address in the browser that BROWSER names, else in that of the desktop. The browser belongs to the user from then on: it may end at
+// once or go on for days, and neither says whether anybody sees the page.
+func open(ctx context.Context, c *console.Console, address string) error {
 	words, err := browser(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	o := &opener{words: append(words, address), done: make(chan struct{}), cancel: cancel}
-	cmd := exec.CommandContext(ctx, o.words[0], o.words[1:]...)
-	cmd.Env = c.Environ
-	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
+	words = place(words, address)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...)
+	cmd.Env, cmd.SysProcAttr = c.Environ, apart()
 	if err := cmd.Start(); err != nil {
-		cancel()
-		return nil, fmt.Errorf("start %s: %w", words[0], err)
+		return fmt.Errorf("start %s: %w", words[0], err)
 	}
-	go func() {
-		defer close(o.done)
-		// Some browsers end at once and some when they are closed; neither says whether anybody sees the page.
-		_ = cmd.Wait()
-	}()
-	return o, nil
+	if err := cmd.Process.Release(); err != nil {
+		return fmt.Errorf("let %s go: %w", words[0], err)
+	}
+	return nil
 }
 
-// close ends what open started.
-func (o *opener) close() {
-	o.cancel()
-	<-o.done
+// place puts an address where %s stands in a command, or behind it.
+func place(words []string, address string) []string {
+	placed, found := make([]string, 0, len(words)+1), false
+	for _, word := range words {
+		found = found || strings.Contains(word, "%s")
+		placed = append(placed, strings.ReplaceAll(word, "%s", address))
+	}
+	if !found {
+		placed = append(placed, address)
+	}
+	return placed
 }
 
 // browser returns the command that shows addresses.

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/swell-fleet/swell/internal/auth"
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/home"
 	"github.com/swell-fleet/swell/orchestration"
@@ -21,8 +19,8 @@ var errNoLogin = errors.New("the server asks for no login")
 // choose finds out where to log in: what is said on the command line, what the context says, and what the server says. A server that names
 // somebody else than before is not believed, since the user would be sent there with a password.
 func choose(ctx context.Context, c *console.Console, asked home.Login) (home.Login, error) {
-	if err := private(c.URL); err != nil {
-		return home.Login{}, err
+	if err := home.CheckPrivate(c.URL); err != nil {
+		return home.Login{}, console.Usagef("%w", err)
 	}
 	offered, err := offers(ctx, c)
 	if err != nil {
@@ -33,19 +31,24 @@ func choose(ctx context.Context, c *console.Console, asked home.Login) (home.Log
 	}
 	var names []string
 	matching := slices.DeleteFunc(slices.Clone(offered), func(one orchestration.Login) bool {
-		names = append(names, fmt.Sprintf("%s (client %s)", one.Issuer, one.ClientID))
+		names = append(names, fmt.Sprintf("%q (client %q)", one.Issuer, one.ClientID))
 		return asked.Issuer != "" && one.Issuer != asked.Issuer || asked.ClientID != "" && one.ClientID != asked.ClientID
 	})
-	if kept := c.Context.Login; kept != nil && asked.Issuer == "" && asked.ClientID == "" {
-		matching = slices.DeleteFunc(matching, func(one orchestration.Login) bool { return one.Issuer != kept.Issuer || one.ClientID != kept.ClientID })
-		if len(matching) == 0 {
+	if kept := c.Context.Login; kept != nil {
+		pinned := slices.DeleteFunc(slices.Clone(matching), func(one orchestration.Login) bool {
+			// What is said on the command line is believed, also about the client of the same provider.
+			issuer := asked.Issuer == "" && one.Issuer != kept.Issuer
+			return issuer || asked.ClientID == "" && one.Issuer == kept.Issuer && one.ClientID != kept.ClientID
+		})
+		if len(pinned) == 0 && len(matching) > 0 {
 			return home.Login{}, console.Usagef("context %s logs in at %s (client %s), but the server now names %s; if that is right, give --issuer and --client-id",
 				c.Context.Name, kept.Issuer, kept.ClientID, strings.Join(names, ", "))
 		}
+		matching = pinned
 	}
 	switch {
 	case len(matching) == 0:
-		return home.Login{}, console.Usagef("the server accepts no login at %s %s; it accepts %s", asked.Issuer, asked.ClientID, strings.Join(names, ", "))
+		return home.Login{}, console.Usagef("the server accepts no login at %q (client %q); it accepts %s", asked.Issuer, asked.ClientID, strings.Join(names, ", "))
 	case len(matching) > 1:
 		return home.Login{}, console.Usagef("the server accepts several logins; choose one with --issuer: %s", strings.Join(names, ", "))
 	}
@@ -90,14 +93,6 @@ func checked(login home.Login) error {
 	probe := home.Context{Name: "login", URL: console.DefaultURL, Login: &login}
 	if err := probe.Check(); err != nil {
 		return console.Usagef("log in: %w", err)
-	}
-	return nil
-}
-
-// private refuses servers to which a token would travel for everybody to read.
-func private(server string) error {
-	if u, err := url.Parse(server); err != nil || !auth.Secure(u) {
-		return console.Usagef("the server %s is not reached over https, so everybody on the way could use the login (http is accepted for this machine only)", server)
 	}
 	return nil
 }

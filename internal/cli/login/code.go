@@ -79,10 +79,7 @@ func byBrowser(ctx context.Context, c *console.Console, provider *tokens.Provide
 		}
 		<-served
 	}()
-	shown := l.show(ctx, c, show)
-	if shown != nil {
-		defer shown.close()
-	}
+	l.show(ctx, c, show)
 	limit := time.NewTimer(browserPatience)
 	defer limit.Stop()
 	select {
@@ -96,20 +93,19 @@ func byBrowser(ctx context.Context, c *console.Console, provider *tokens.Provide
 }
 
 // show shows the login page, or says where it is.
-func (l *codeLogin) show(ctx context.Context, c *console.Console, show bool) *opener {
+func (l *codeLogin) show(ctx context.Context, c *console.Console, show bool) {
 	address := l.config.AuthCodeURL(l.state, oidc.Nonce(l.nonce), oauth2.S256ChallengeOption(l.verifier))
 	if show {
-		opened, err := open(ctx, c, address)
+		err := open(ctx, c, address)
 		if err == nil {
 			c.Notef("A browser shows the login page. If it does not, go to:\n  %s", console.Clean(address))
-			return opened
+			return
 		}
 		if l.provider.HasDevices() {
 			c.Notef("%s; with a browser on another machine use --device.", console.Clean(err.Error()))
 		}
 	}
 	c.Notef("Log in with a browser on this machine, at:\n  %s", console.Clean(address))
-	return nil
 }
 
 // serve takes the browser that comes back. The login goes on also when the browser does not wait for the end.

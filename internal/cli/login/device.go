@@ -3,7 +3,6 @@ package login
 import (
 	"context"
 	"fmt"
-	"net/url"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/home"
@@ -16,19 +15,13 @@ func byDevice(ctx context.Context, c *console.Console, provider *tokens.Provider
 	if err != nil {
 		return tokens.Tokens{}, err
 	}
-	if !web(code.VerificationURI) {
-		return tokens.Tokens{}, fmt.Errorf("log in: the provider sends to %q, which is no address of a page", code.VerificationURI)
+	if !tokens.Page(code.VerificationURI) {
+		return tokens.Tokens{}, fmt.Errorf("log in: the provider sends to %q, which is no https address", code.VerificationURI)
 	}
 	c.Notef("Open this address in a browser on any machine:\n  %s\nand enter the code:\n  %s", console.Clean(code.VerificationURI), console.Clean(code.UserCode))
-	if web(code.VerificationURIComplete) {
+	if tokens.Page(code.VerificationURIComplete) {
 		c.Notef("or open this one, and compare the code:\n  %s", console.Clean(code.VerificationURIComplete))
 	}
 	c.Notef("Enter a code only if you asked for it here yourself. Waiting ...")
 	return provider.Wait(ctx, login, code)
-}
-
-// web reports whether an address is one for a browser.
-func web(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 }

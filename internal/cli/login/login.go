@@ -70,6 +70,10 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	}
 	// What is known of an earlier login does not matter any more.
 	c.Source = nil
+	// It would be a pity to find out after the user has logged in.
+	if err := c.Home.Try(); err != nil {
+		return fmt.Errorf("keep the login: %w", err)
+	}
 	login, err := choose(ctx, c, o.asked)
 	if errors.Is(err, errNoLogin) {
 		c.Printf("%s asks for no login.\n", display.Text(c.URL))
@@ -82,7 +86,7 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	if err != nil {
 		return err
 	}
-	c.Source = tokens.Given(got.IDToken)
+	c.Source = tokens.Given{Text: got.IDToken}
 	who, err := console.Call(c, func() (orchestration.Identity, error) { return c.Orchestrations(ctx).WhoAmI() })
 	if refused, ok := errors.AsType[*orchestration.Error](err); ok && refused.Status == http.StatusUnauthorized {
 		return fmt.Errorf("the provider logged you in, but the server does not accept its token: %w", err)
@@ -109,11 +113,7 @@ func roles(who orchestration.Identity) string {
 
 // ask brings the tokens of a login from its provider.
 func (o *options) ask(ctx context.Context, c *console.Console, login home.Login) (tokens.Tokens, error) {
-	client, err := c.ProviderClient()
-	if err != nil {
-		return tokens.Tokens{}, console.Usagef("%w", err)
-	}
-	provider, err := tokens.Discover(ctx, client, login.Issuer, c.Clock)
+	provider, err := tokens.Discover(ctx, c.ProviderClient(), login.Issuer, c.Clock)
 	if err != nil {
 		return tokens.Tokens{}, err
 	}
@@ -134,23 +134,41 @@ func (o *options) ask(ctx context.Context, c *console.Console, login home.Login)
 	}
 }
 
-// keep keeps the tokens, and the login in the context of the server.
+// keep keeps the tokens, and the login in the context of the server. The login that the context had before is given up.
 func keep(ctx context.Context, c *console.Console, got tokens.Tokens) error {
-	if err := tokens.Save(c.Home, got); err != nil {
+	// An interrupt between the two would leave tokens that nobody finds.
+	ctx = context.WithoutCancel(ctx)
+	old, had, err := tokens.Replace(ctx, c.Home, got)
+	if err != nil {
 		return err
 	}
-	return c.Home.ChangeContexts(ctx, func(contexts *home.Contexts) error {
+	other := false
+	err = c.Home.ChangeContexts(ctx, func(contexts *home.Contexts) error {
 		one, known := contexts.Find(c.Context.Name)
 		if !known {
 			one = home.Context{Name: free(c.URL, contexts), URL: c.URL}
 		}
 		one.Login = &got.Login
 		contexts.Put(one)
+		other = c.Context.Login != nil && !contexts.Uses(*c.Context.Login)
 		if !known {
 			c.Notef("Context %s was added for this server.", one.Name)
 		}
+		if contexts.Current != one.Name {
+			c.Notef("It is not the current context; to talk to this server from now on: swell context use %s", one.Name)
+		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	if had {
+		c.Revoke(ctx, old)
+	}
+	if other {
+		_, err = c.GiveUp(ctx)
+	}
+	return err
 }
 
 // free returns a name for the context of a server that no other context has.

@@ -8,7 +8,6 @@ import (
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/internal/cli/home"
-	"github.com/swell-fleet/swell/internal/cli/tokens"
 )
 
 // NewLogoutCommand returns "swell logout".
@@ -40,41 +39,18 @@ Contexts that share a login are logged out together.`,
 func logout(ctx context.Context, c *console.Console, list []home.Context) error {
 	out := 0
 	for _, one := range list {
-		if one.Login == nil {
-			continue
-		}
-		kept, ok, err := tokens.Load(c.Home, *one.Login)
+		c.Context = one
+		had, err := c.GiveUp(ctx)
 		if err != nil {
 			return err
 		}
-		if !ok {
-			continue
-		}
-		// The tokens go in any case: what the provider does not hear of ends by itself.
-		if _, err := tokens.Forget(c.Home, *one.Login); err != nil {
-			return err
-		}
-		out++
-		c.Printf("Logged out of %s.\n", display.Text(one.URL))
-		c.Context = one
-		if err := revoke(ctx, c, kept); err != nil {
-			c.Notef("the provider could not be told: %s", console.Clean(err.Error()))
+		if had {
+			out++
+			c.Printf("Logged out of %s.\n", display.Text(one.URL))
 		}
 	}
 	if out == 0 {
 		c.Printf("There is no login to give up.\n")
 	}
 	return nil
-}
-
-func revoke(ctx context.Context, c *console.Console, kept tokens.Tokens) error {
-	client, err := c.ProviderClient()
-	if err != nil {
-		return err
-	}
-	provider, err := tokens.Discover(ctx, client, kept.Login.Issuer, c.Clock)
-	if err != nil {
-		return err
-	}
-	return provider.Revoke(ctx, kept)
 }

@@ -74,13 +74,16 @@ func ask(ctx context.Context, c *console.Console) (whoami, error) {
 
 // origin says where a token comes from.
 func origin(source tokens.Source) string {
-	switch source.(type) {
+	switch source := source.(type) {
 	case *tokens.Session:
 		return "login"
+	case tokens.Given:
+		if source.Origin == console.TokenVariable {
+			return "environment"
+		}
+		return "file"
 	case tokens.File:
 		return "file"
-	case tokens.Given:
-		return "environment"
 	default:
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
+	"github.com/swell-fleet/swell/internal/cli/tokens"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
@@ -119,6 +120,10 @@ func (f *follower) run(ctx context.Context) (orchestration.StatusResponse, error
 				return f.snap.status, f.interrupted()
 			}
 			if err := f.take(got); err != nil {
+				f.screen.close()
+				if f.known {
+					f.goesOn()
+				}
 				return f.snap.status, err
 			}
 			f.show()
@@ -145,6 +150,9 @@ func (f *follower) take(got answer) error {
 		return nil
 	}
 	if refused, ok := errors.AsType[*orchestration.Error](got.err); ok && hopeless(refused.Status) {
+		return got.err
+	}
+	if _, ok := errors.AsType[*tokens.AbsentError](got.err); ok {
 		return got.err
 	}
 	if f.since.IsZero() {
@@ -186,17 +194,27 @@ func (f *follower) trouble(now time.Time) string {
 	if since.IsZero() {
 		return ""
 	}
-	text := fmt.Sprintf("no answer from %s since %s, trying again", console.Clean(f.console.URL), since.Local().Format(time.TimeOnly))
+	whom := f.console.URL
+	session, login := f.console.Source.(*tokens.Session)
+	if _, provider := errors.AsType[*tokens.ProviderError](f.failure); login && provider {
+		whom = "the provider " + session.Login.Issuer
+	}
+	text := fmt.Sprintf("no answer from %s since %s, trying again", console.Clean(whom), since.Local().Format(time.TimeOnly))
 	if refused, ok := errors.AsType[*orchestration.Error](f.failure); ok {
 		text += fmt.Sprintf(" (status %d)", refused.Status)
 	}
 	return text
 }
 
+// goesOn says that the end of the watching is not that of the orchestration.
+func (f *follower) goesOn() {
+	f.console.Notef("\nStopped watching; the orchestration goes on. To watch it again:\n  %s", f.console.Command("orchestrations", f.options.ID, "watch"))
+}
+
 // interrupted tells how to go on watching.
 func (f *follower) interrupted() error {
 	f.show()
 	f.screen.close()
-	f.console.Notef("\nStopped watching; the orchestration goes on. To watch it again:\n  %s", f.console.Command("orchestrations", f.options.ID, "watch"))
+	f.goesOn()
 	return &console.ExitError{Code: console.ExitInterrupted}
 }

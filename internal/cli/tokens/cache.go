@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -41,7 +42,7 @@ func file(login home.Login) string {
 
 // Load returns the tokens of a login; false when there are none. A file that cannot be read counts as none: the next login replaces it.
 func Load(folder home.Folder, login home.Login) (Tokens, bool, error) {
-	data, err := folder.Read(file(login))
+	data, err := folder.ReadSecret(file(login))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Tokens{}, false, nil
 	}
@@ -57,8 +58,41 @@ func Load(folder home.Folder, login home.Login) (Tokens, bool, error) {
 	return kept, true, nil
 }
 
-// Save keeps tokens, instead of those that the same login had before.
-func Save(folder home.Folder, t Tokens) error {
+// Replace keeps tokens and returns those that the same login had before, if any. It waits for a process that renews them.
+func Replace(ctx context.Context, folder home.Folder, t Tokens) (old Tokens, had bool, err error) {
+	unlock, err := folder.Lock(ctx, file(t.Login))
+	if err != nil {
+		return Tokens{}, false, fmt.Errorf("keep the tokens of the login: %w", err)
+	}
+	defer unlock()
+	if old, had, err = Load(folder, t.Login); err != nil {
+		return Tokens{}, false, err
+	}
+	return old, had, save(folder, t)
+}
+
+// Take removes the tokens of a login and returns them, if there are any. It waits for a process that renews them, which then finds none.
+func Take(ctx context.Context, folder home.Folder, login home.Login) (old Tokens, had bool, err error) {
+	// Where there is nothing, nothing is made.
+	if _, had, err = Load(folder, login); err != nil || !had {
+		return Tokens{}, false, err
+	}
+	unlock, err := folder.Lock(ctx, file(login))
+	if err != nil {
+		return Tokens{}, false, fmt.Errorf("forget the tokens of the login: %w", err)
+	}
+	defer unlock()
+	if old, had, err = Load(folder, login); err != nil {
+		return Tokens{}, false, err
+	}
+	if _, err := folder.Remove(file(login)); err != nil {
+		return Tokens{}, false, fmt.Errorf("forget the tokens of the login: %w", err)
+	}
+	return old, had, nil
+}
+
+// save keeps tokens; the caller holds the lock.
+func save(folder home.Folder, t Tokens) error {
 	data, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
 		return fmt.Errorf("keep the tokens of the login: %w", err)
@@ -67,15 +101,6 @@ func Save(folder home.Folder, t Tokens) error {
 		return fmt.Errorf("keep the tokens of the login: %w", err)
 	}
 	return nil
-}
-
-// Forget removes the tokens of a login and reports whether there were any.
-func Forget(folder home.Folder, login home.Login) (bool, error) {
-	removed, err := folder.Remove(file(login))
-	if err != nil {
-		return false, fmt.Errorf("forget the tokens of the login: %w", err)
-	}
-	return removed, nil
 }
 
 // Expiry returns when a token ends, as it says itself; false when it does not say it in a form that is known. Nothing of it is verified.

@@ -128,8 +128,15 @@ func (p *provider) kept(t *testing.T, folder home.Folder) string {
 	first := tokens.Tokens{
 		Login: p.login(), Subject: "user-1", IDToken: p.Token(nil), RefreshToken: "refresh-0", IssuedAt: noon, Expiry: noon.Add(time.Hour),
 	}
-	require.NoError(t, tokens.Save(folder, first))
+	replace(t, folder, first)
 	return first.IDToken
+}
+
+// replace keeps tokens.
+func replace(t *testing.T, folder home.Folder, with tokens.Tokens) {
+	t.Helper()
+	_, _, err := tokens.Replace(t.Context(), folder, with)
+	require.NoError(t, err)
 }
 
 // session is one process that uses the login.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -51,7 +52,18 @@ func Discover(ctx context.Context, client *http.Client, issuer string, clock fun
 		return nil, fmt.Errorf("ask the provider %s about itself: %w", issuer, err)
 	}
 	p.provider = provider
+	for _, address := range []string{p.document.CodeURL, p.document.DeviceURL} {
+		if address != "" && !Page(address) {
+			return nil, fmt.Errorf("ask the provider %s about itself: it sends to %q, which is no https address", issuer, shorten(address))
+		}
+	}
 	return p, nil
+}
+
+// Page reports whether an address may be shown in a browser: it is that of a page, and nobody on the way can answer instead.
+func Page(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && auth.Secure(u)
 }
 
 // ctx makes requests go through the client of the provider.
@@ -99,6 +111,7 @@ func (p *Provider) Device(ctx context.Context, login home.Login) (*oauth2.Device
 
 // Wait waits until the code was entered, and returns the tokens. A provider that does not answer for a while is asked on until the code expires.
 func (p *Provider) Wait(ctx context.Context, login home.Login, code *oauth2.DeviceAuthResponse) (Tokens, error) {
+	about := "the code was not entered in time"
 	for {
 		// It waits before it asks, so this does not turn in circles.
 		answer, err := p.Config(login).DeviceAccessToken(p.ctx(ctx), code)
@@ -110,10 +123,11 @@ func (p *Provider) Wait(ctx context.Context, login home.Login, code *oauth2.Devi
 		case ctx.Err() != nil:
 			return Tokens{}, ctx.Err()
 		case errors.Is(err, context.DeadlineExceeded) && !code.Expiry.IsZero():
-			return Tokens{}, Refusal("expired_token", "the code was not entered in time")
+			return Tokens{}, Refusal("expired_token", about)
 		case ok && final(refused):
 			return Tokens{}, fmt.Errorf("log in: %w", readable(err))
 		}
+		about = "at last " + readable(err).Error()
 	}
 }
 
@@ -183,7 +197,10 @@ func (p *Provider) take(ctx context.Context, login home.Login, answer *oauth2.To
 	verifier := p.provider.Verifier(&oidc.Config{ClientID: login.ClientID, SkipExpiryCheck: true})
 	token, err := verifier.Verify(p.ctx(ctx), raw)
 	if err != nil {
-		return Tokens{}, fmt.Errorf("verify the ID token: %w", readable(err))
+		problem := &ProviderError{Err: err, text: shorten(err.Error())}
+		// go-oidc says by its text only that the keys could not be had.
+		problem.Away = strings.Contains(problem.text, "fetching keys")
+		return Tokens{}, fmt.Errorf("verify the ID token: %w", problem)
 	}
 	if check != nil {
 		if err := check(token); err != nil {
@@ -191,10 +208,15 @@ func (p *Provider) take(ctx context.Context, login home.Login, answer *oauth2.To
 		}
 	}
 	off := p.off(token.IssuedAt)
-	return Tokens{
+	t := Tokens{
 		Login: login, Subject: token.Subject, IDToken: raw, RefreshToken: answer.RefreshToken,
 		IssuedAt: token.IssuedAt.Add(off).UTC(), Expiry: token.Expiry.Add(off).UTC(),
-	}, nil
+	}
+	// Later times have no form that could be kept.
+	if latest := p.clock().AddDate(10, 0, 0).UTC(); t.Expiry.After(latest) {
+		t.Expiry = latest
+	}
+	return t, nil
 }
 
 // longestSkew is how far the clocks of the provider and of this machine may be apart before one of them counts as wrong.
@@ -230,6 +252,12 @@ func (e *ProviderError) Error() string { return e.text }
 
 // Unwrap returns what happened.
 func (e *ProviderError) Unwrap() error { return e.Err }
+
+// Ended reports whether the provider says that a login is over.
+func (e *ProviderError) Ended() bool {
+	refused, ok := errors.AsType[*oauth2.RetrieveError](e.Err)
+	return ok && refused.ErrorCode == "invalid_grant"
+}
 
 // readable makes the error of a request to a provider fit for a line: short, and with what the provider said instead of how.
 func readable(err error) error {
@@ -272,8 +300,9 @@ func final(refused *oauth2.RetrieveError) bool {
 // longestText is how much of a provider's message is shown, in bytes.
 const longestText = 300
 
-// shorten cuts a text of a provider to what fits into a message.
+// shorten cuts a text of a provider to what fits into a message, on one line.
 func shorten(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if len(text) > longestText {
 		return strings.ToValidUTF8(text[:longestText], "") + "…"
 	}

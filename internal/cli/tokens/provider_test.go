@@ -79,6 +79,14 @@ func TestProvidersThatAreNone(t *testing.T) {
 		require.ErrorContains(t, err, "ask the provider https://login.example about itself", name)
 		require.Less(t, len(err.Error()), 500, name)
 	}
+	for _, address := range []string{"file:///etc/passwd", "javascript:alert(1)", "vscode://x/y", "/bin/sh", "--remote-debugging-port=1", "http://evil.example/auth", "http:evil"} {
+		p.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
+			answer(w, http.StatusOK, map[string]any{"issuer": p.URL, "token_endpoint": p.URL + "/token", "authorization_endpoint": address})
+			return true
+		})
+		_, err := tokens.Discover(t.Context(), issuer.Client(p.Issuer), p.URL, p.clock.Now)
+		require.ErrorContains(t, err, "which is no https address", address)
+	}
 	insecure := newProvider(t)
 	insecure.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
 		answer(w, http.StatusOK, map[string]any{"issuer": insecure.URL, "jwks_uri": insecure.URL + "/keys", "token_endpoint": "http://login.example/token"})

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"golang.org/x/oauth2"
 
 	"github.com/swell-fleet/swell/internal/cli/home"
 )
@@ -30,6 +29,8 @@ type Session struct {
 	mu       sync.Mutex
 	held     Tokens
 	provider *Provider
+	// asking is true while the tokens are renewed.
+	asking atomic.Bool
 }
 
 // longestAhead is how long before its end a token is renewed, at most; shorter ones are after three quarters of their life.
@@ -51,12 +52,16 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if t.fresh(s.Clock()) {
+	// Whether a token that cannot be renewed is still good, the server knows better than the clock of this machine.
+	if t.fresh(s.Clock()) || t.RefreshToken == "" {
 		s.held = t
 		return t.IDToken, nil
 	}
 	return s.renew(ctx, t.IDToken, t.Expiry)
 }
+
+// Asking reports whether it is the provider that is being waited for.
+func (s *Session) Asking() bool { return s.asking.Load() }
 
 // Lasting reports whether the login is renewed by itself. It knows after a token was asked for.
 func (s *Session) Lasting() bool {
@@ -74,34 +79,46 @@ func (s *Session) Renew(ctx context.Context, refused string) (string, error) {
 
 // renew replaces a token. Where that is not possible at the moment, the old one is good until usable.
 func (s *Session) renew(ctx context.Context, old string, usable time.Time) (string, error) {
+	fresh, err := s.locked(ctx, old)
+	switch {
+	case err == nil:
+		s.held = fresh
+		return fresh.IDToken, nil
+	case fresh.IDToken == old && s.Clock().Before(usable):
+		return old, nil
+	default:
+		return "", err
+	}
+}
+
+// locked renews a token while no other process does. With an error it returns the tokens that there still are.
+func (s *Session) locked(ctx context.Context, old string) (Tokens, error) {
+	s.asking.Store(true)
+	defer s.asking.Store(false)
 	unlock, err := s.Folder.Lock(ctx, file(s.Login))
 	if err != nil {
-		return "", err
+		kept, _, _ := Load(s.Folder, s.Login)
+		if ctx.Err() != nil {
+			return kept, ctx.Err()
+		}
+		return kept, s.absent("the login cannot be renewed: " + err.Error())
 	}
 	defer unlock()
 	t, err := s.load()
 	if err != nil {
-		return "", err
+		return Tokens{}, err
 	}
 	if t.IDToken != old && t.fresh(s.Clock()) {
 		// Another process was faster.
-		s.held = t
-		return t.IDToken, nil
+		return t, nil
 	}
 	fresh, err := s.ask(ctx, t)
 	if fresh.RefreshToken != t.RefreshToken || fresh.IDToken != t.IDToken {
-		if err := Save(s.Folder, fresh); err != nil {
+		if err := save(s.Folder, fresh); err != nil {
 			s.Note("the renewed login could not be kept, so the next command may ask for a new one: %v", err)
 		}
 	}
-	if err != nil {
-		if t.IDToken == old && s.Clock().Before(usable) {
-			return old, nil
-		}
-		return "", err
-	}
-	s.held = fresh
-	return fresh.IDToken, nil
+	return fresh, err
 }
 
 // ask asks the provider for new tokens. With an error it returns what to keep instead.
@@ -117,13 +134,16 @@ func (s *Session) ask(ctx context.Context, t Tokens) (Tokens, error) {
 		s.provider = provider
 	}
 	fresh, err := s.provider.Renew(ctx, t)
-	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && final(refused) {
+	provider, ok := errors.AsType[*ProviderError](err)
+	switch {
+	case err == nil, ctx.Err() != nil, ok && provider.Away:
+		return fresh, err
+	case ok && provider.Ended():
 		return fresh, s.absent("the login has ended")
+	default:
+		// The provider would say the same again.
+		return fresh, s.absent(err.Error())
 	}
-	if errors.Is(err, errNoIDToken) {
-		return fresh, s.absent("the login has ended, and the provider does not renew it")
-	}
-	return fresh, err
 }
 
 func (s *Session) load() (Tokens, error) {

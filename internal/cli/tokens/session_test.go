@@ -3,6 +3,7 @@ package tokens_test
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func TestShortTokensAreRenewedInTheLastQuarterOfTheirLife(t *testing.T) {
 	p, folder := newProvider(t), home.At(t.TempDir())
 	p.kept(t, folder)
 	short := tokens.Tokens{Login: p.login(), Subject: "user-1", IDToken: "short", RefreshToken: "refresh-0", IssuedAt: noon, Expiry: noon.Add(40 * time.Second)}
-	require.NoError(t, tokens.Save(folder, short))
+	replace(t, folder, short)
 	p.clock.Set(29 * time.Second)
 	token, err := p.session(t, folder).Token(t.Context())
 	require.NoError(t, err)
@@ -118,7 +119,7 @@ func TestTheEndOfALogin(t *testing.T) {
 		text   string
 	}{
 		"revoked":   {func(*provider) func(http.ResponseWriter) { return refuse(400, "invalid_grant") }, true, "the login has ended"},
-		"forbidden": {func(*provider) func(http.ResponseWriter) { return refuse(401, "invalid_client") }, true, "the login has ended"},
+		"forbidden": {func(*provider) func(http.ResponseWriter) { return refuse(401, "invalid_client") }, true, "the provider refuses it: invalid_client"},
 		"away": {func(*provider) func(http.ResponseWriter) {
 			return func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }
 		}, false, "503"},
@@ -127,25 +128,25 @@ func TestTheEndOfALogin(t *testing.T) {
 			return func(w http.ResponseWriter) {
 				answer(w, 200, map[string]string{"access_token": "a", "token_type": "Bearer"})
 			}
-		}, true, "does not renew it"},
+		}, true, "the provider sent no ID token"},
 		"somebody else": {func(p *provider) func(http.ResponseWriter) {
 			token := p.Token(issuer.Claims{"sub": "user-2"})
 			return func(w http.ResponseWriter) {
 				answer(w, 200, map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": token})
 			}
-		}, false, "somebody else"},
+		}, true, "somebody else"},
 		"another audience": {func(p *provider) func(http.ResponseWriter) {
 			token := p.Token(issuer.Claims{"aud": "another"})
 			return func(w http.ResponseWriter) {
 				answer(w, 200, map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": token})
 			}
-		}, false, "verify the ID token"},
+		}, true, "verify the ID token"},
 		"another signer": {func(p *provider) func(http.ResponseWriter) {
 			token := p.Token(nil) + "x"
 			return func(w http.ResponseWriter) {
 				answer(w, 200, map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": token})
 			}
-		}, false, "verify the ID token"},
+		}, true, "verify the ID token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,18 +221,74 @@ func TestARefreshTokenDoesNotGetLost(t *testing.T) {
 	require.Equal(t, 2, p.renewals())
 }
 
-func TestALoginWithoutRenewalEnds(t *testing.T) {
+// Whether a token that cannot be renewed is still good, the server knows better than this machine's clock.
+func TestALoginWithoutRenewalEndsWhenTheServerSaysSo(t *testing.T) {
 	t.Parallel()
 	p, folder := newProvider(t), home.At(t.TempDir())
 	once := tokens.Tokens{Login: p.login(), Subject: "user-1", IDToken: "once", IssuedAt: noon, Expiry: noon.Add(time.Hour)}
-	require.NoError(t, tokens.Save(folder, once))
-	p.clock.Set(time.Hour - time.Second)
-	token, err := p.session(t, folder).Token(t.Context())
+	replace(t, folder, once)
+	p.clock.Set(2 * time.Hour)
+	session := p.session(t, folder)
+	token, err := session.Token(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "once", token)
-	p.clock.Set(time.Hour)
-	_, err = p.session(t, folder).Token(t.Context())
+	_, err = session.Renew(t.Context(), token)
 	require.ErrorContains(t, err, "the login has ended; log in with 'swell login'")
+}
+
+// Logging out and in while another process renews the login: what the user did last holds.
+func TestWhatTheUserDoesHoldsAgainstARenewal(t *testing.T) {
+	t.Parallel()
+	for _, out := range []bool{true, false} {
+		p, folder := newProvider(t), home.At(t.TempDir())
+		p.kept(t, folder)
+		p.clock.Set(2 * time.Hour)
+		asked, goOn := make(chan struct{}), make(chan struct{})
+		renewed := p.Token(nil)
+		p.answers(func(w http.ResponseWriter) {
+			close(asked)
+			<-goOn
+			answer(w, http.StatusOK, map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": renewed, "refresh_token": "renewed"})
+		})
+		session := p.session(t, folder)
+		var running sync.WaitGroup
+		running.Go(func() {
+			if _, err := session.Token(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		<-asked
+		ended := make(chan tokens.Tokens)
+		running.Go(func() {
+			defer close(ended)
+			var old tokens.Tokens
+			var err error
+			if out {
+				old, _, err = tokens.Take(t.Context(), folder, p.login())
+			} else {
+				old, _, err = tokens.Replace(t.Context(), folder, tokens.Tokens{Login: p.login(), Subject: "user-2", IDToken: "bob"})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			ended <- old
+		})
+		select {
+		case <-ended:
+			t.Error("it did not wait for the renewal")
+		default:
+		}
+		close(goOn)
+		old := <-ended
+		require.Equal(t, "renewed", old.RefreshToken, "the token that is good is the one to give up")
+		running.Wait()
+		kept, ok, err := tokens.Load(folder, p.login())
+		require.NoError(t, err)
+		require.Equal(t, !out, ok)
+		if !out {
+			require.Equal(t, "bob", kept.IDToken)
+		}
+	}
 }
 
 func TestTokensAreKeptForEachProviderClientAndScopes(t *testing.T) {
@@ -247,7 +304,7 @@ func TestTokensAreKeptForEachProviderClientAndScopes(t *testing.T) {
 		_, ok, err := tokens.Load(folder, login)
 		require.NoError(t, err)
 		require.False(t, ok)
-		require.NoError(t, tokens.Save(folder, tokens.Tokens{Login: login, IDToken: login.Issuer + login.ClientID}))
+		replace(t, folder, tokens.Tokens{Login: login, IDToken: login.Issuer + login.ClientID})
 	}
 	for _, login := range logins {
 		kept, ok, err := tokens.Load(folder, login)
@@ -256,9 +313,9 @@ func TestTokensAreKeptForEachProviderClientAndScopes(t *testing.T) {
 		require.Equal(t, login.Issuer+login.ClientID, kept.IDToken)
 	}
 	swapped := home.Login{Issuer: "https://a.example", ClientID: "swell", Scopes: []string{"groups", "openid"}}
-	removed, err := tokens.Forget(folder, swapped)
+	_, had, err := tokens.Take(t.Context(), folder, swapped)
 	require.NoError(t, err)
-	require.True(t, removed, "the order of scopes does not matter")
+	require.True(t, had, "the order of scopes does not matter")
 	_, ok, err := tokens.Load(folder, logins[3])
 	require.NoError(t, err)
 	require.False(t, ok)
@@ -270,10 +327,10 @@ func TestTokensThatCannotBeReadAskForALogin(t *testing.T) {
 	for _, text := range []string{"", "{", "[]", "null", `{"idToken":""}`} {
 		folder := home.At(t.TempDir())
 		p.kept(t, folder)
-		entries, err := os.ReadDir(folder.Path("tokens"))
+		files, err := filepath.Glob(folder.Path("tokens/*.json"))
 		require.NoError(t, err)
-		require.Len(t, entries, 1)
-		require.NoError(t, folder.Write("tokens/"+entries[0].Name(), []byte(text)))
+		require.Len(t, files, 1)
+		require.NoError(t, os.WriteFile(files[0], []byte(text), 0o600))
 		_, err = p.session(t, folder).Token(t.Context())
 		require.ErrorContains(t, err, "you are not logged in")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 )
@@ -33,23 +34,36 @@ func Check(token string) error {
 	return nil
 }
 
-// Given is a token that was given on the command line or by a variable.
-type Given string
+// Given is a token that nobody renews.
+type Given struct {
+	// Text is the token.
+	Text string
+	// Origin says where it comes from.
+	Origin string
+}
 
 // Token implements Source.
-func (g Given) Token(context.Context) (string, error) { return string(g), nil }
+func (g Given) Token(context.Context) (string, error) { return g.Text, nil }
 
 // Renew implements Source.
-func (g Given) Renew(context.Context, string) (string, error) { return string(g), nil }
+func (g Given) Renew(context.Context, string) (string, error) { return g.Text, nil }
 
 // File is the path of a file with a token, which somebody else may renew: it is read for every request.
 type File string
 
 // Token implements Source.
 func (f File) Token(context.Context) (string, error) {
-	data, err := os.ReadFile(string(f))
+	file, err := os.Open(string(f))
 	if err != nil {
 		return "", &AbsentError{Reason: fmt.Sprintf("the token cannot be read: %v", err)}
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, longestToken+1))
+	if err != nil {
+		return "", &AbsentError{Reason: fmt.Sprintf("the token cannot be read: %v", err)}
+	}
+	if len(data) > longestToken {
+		return "", &AbsentError{Reason: fmt.Sprintf("the token in %q cannot be used: it is longer than %d bytes", string(f), longestToken)}
 	}
 	token := strings.TrimSpace(string(data))
 	if err := Check(token); err != nil {
@@ -58,5 +72,34 @@ func (f File) Token(context.Context) (string, error) {
 	return token, nil
 }
 
+// longestToken is the size of the longest token that is read from a file, in bytes. Servers take less.
+const longestToken = 64 << 10
+
 // Renew implements Source.
 func (f File) Renew(ctx context.Context, _ string) (string, error) { return f.Token(ctx) }
+
+// Open returns the source of the token in a file that was named by origin, and an error when there is none. What can be read only once, such as a pipe, is read now; it may
+// take until somebody writes into it, or ctx ends.
+func Open(ctx context.Context, path, origin string) (Source, error) {
+	source := File(path)
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		_, err := source.Token(ctx)
+		return source, err
+	}
+	type result struct {
+		token string
+		err   error
+	}
+	read := make(chan result, 1)
+	// Opening a pipe cannot be interrupted: after an interrupt this ends with the process.
+	go func() {
+		token, err := source.Token(ctx)
+		read <- result{token, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case got := <-read:
+		return Given{Text: got.token, Origin: origin}, got.err
+	}
+}

@@ -1,7 +1,6 @@
 package tokens
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -81,10 +80,5 @@ func refuse(r *http.Request, err error) error {
 	return lasting(err)
 }
 
-// lasting marks an error that does not go away by itself, so that nobody tries again.
-func lasting(err error) error {
-	if absent, ok := errors.AsType[*AbsentError](err); ok {
-		return &apiclient.TokenError{Err: absent}
-	}
-	return err
-}
+// lasting marks an error so that the request is not tried again: the token was asked for as often as is good.
+func lasting(err error) error { return &apiclient.TokenError{Err: err} }

@@ -131,7 +131,7 @@ func TestALoginThatEndsMeanwhileIsTold(t *testing.T) {
 	away := errors.New("away")
 	_, err = send(t, server.client(t, &turns{list: []string{"old", "none"}, err: away}), server.URL, "body")
 	require.ErrorIs(t, err, away)
-	require.NotErrorAs(t, err, &lasting)
+	require.ErrorAs(t, err, &lasting)
 }
 
 // Whoever the server sends us to does not get the token.
@@ -142,7 +142,7 @@ func TestTheTokenGoesToTheServerOnly(t *testing.T) {
 	t.Cleanup(server.Close)
 	own, err := url.Parse(server.URL)
 	require.NoError(t, err)
-	client := &http.Client{Transport: &tokens.Transport{Server: own, Source: tokens.Given("secret"), Base: server.Client().Transport}}
+	client := &http.Client{Transport: &tokens.Transport{Server: own, Source: tokens.Given{Text: "secret"}, Base: server.Client().Transport}}
 	t.Cleanup(client.CloseIdleConnections)
 	status, err := send(t, client, server.URL, "body")
 	require.NoError(t, err)
