@@ -12,17 +12,25 @@ import (
 
 	"github.com/swell-fleet/swell/internal/cli"
 	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/home"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
 // upgrading carries out a command line on a terminal, where a person says something to its question.
 func upgrading(t *testing.T, address, says string, args ...string) result {
 	t.Helper()
+	return speaking(t, []string{"SWELL_URL=" + address}, says, args...)
+}
+
+// speaking is upgrading in surroundings of its own.
+func speaking(t *testing.T, environment []string, says string, args ...string) result {
+	t.Helper()
 	var out, errs bytes.Buffer
 	c := &console.Console{
-		In: strings.NewReader(says), Out: &out, Err: &errs, Environ: []string{"SWELL_URL=" + address}, Screen: roomy{}, Person: true,
+		In: strings.NewReader(says), Out: &out, Err: &errs, Environ: environment, Screen: roomy{}, Person: true,
 		Clock: func() time.Time { return time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC) },
 	}
+	c.Home = home.Of(c.Getenv)
 	code := cli.Run(t.Context(), c, args)
 	return result{code, out.String(), errs.String()}
 }
@@ -127,8 +135,9 @@ func TestTheSummarySaysWhatIsSelected(t *testing.T) {
 				require.Equal(t, text, line(got.out, title), "%s in\n%s", title, got.out)
 			}
 			require.Equal(t, "region=^eu- or shoot=c-77", line(got.out, "Targets"))
-			require.Len(t, requests(), 1, "after a no nothing is started")
-			require.Contains(t, requests()[0], "POST /upgrade/cluster/preview?page=1&page_size=5 ")
+			require.Len(t, requests(), 2, "after a no nothing is started")
+			require.Equal(t, "GET /whoami", requests()[0])
+			require.Contains(t, requests()[1], "POST /upgrade/cluster/preview?page=1&page_size=5 ")
 			require.NotContains(t, got.out, "\x1b")
 
 			got = upgrading(t, address, "y\n", "upgrade", "cluster", "--target", "region=^eu-")
@@ -150,7 +159,7 @@ func TestNothingToUpgradeIsSaidPlainly(t *testing.T) {
 	require.Equal(t, "1 suspended", line(got.out, "Left out"))
 	require.NotContains(t, got.out, "[y/N]")
 	require.Contains(t, got.err, "there is no runtime to upgrade; nothing was started")
-	require.Len(t, requests(), 1)
+	require.Len(t, requests(), 2)
 }
 
 // A server that cannot tell may upgrade nevertheless; what it refuses to preview it would refuse to start.
@@ -191,7 +200,7 @@ func TestThePreviewOnATerminal(t *testing.T) {
 	require.Equal(t, "Kyma to regular, which the server chose", line(got.out, "Upgrade"))
 	require.Equal(t, "yes, no runtime is changed", line(got.out, "Dry run"))
 	require.Equal(t, "2 runtimes: c-1, c-2�[2J", line(got.out, "Selected"))
-	require.Regexp(t, `(?m)^SHOOT +WHAT +WINDOW +VERSION`, got.out)
+	require.Regexp(t, `(?m)^SHOOT +WHAT +WINDOW +HAS`, got.out)
 	require.Contains(t, got.out, "waits for orchestration o-�, which is changing it")
 	require.NotContains(t, got.out, "\x1b")
 	require.NotContains(t, got.out, "[y/N]")

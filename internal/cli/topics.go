@@ -15,7 +15,9 @@ func topics() []*cobra.Command {
 			Long: `What the exit codes of the program mean:
 
   0    all went well; an orchestration that was waited for succeeded
-  1    something went wrong; an orchestration that was waited for failed
+  1    something went wrong; an orchestration that was waited for failed;
+       a retry found nothing to retry; an upgrade selects no runtime where a
+       person would be asked, or does not keep --require-match
   2    the command line or the settings were not understood; nothing was sent
   3    an orchestration that was waited for was canceled,
        or a question was not answered with yes

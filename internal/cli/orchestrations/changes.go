@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/swell-fleet/swell/internal/cli/caller"
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/internal/cli/progress"
@@ -25,8 +26,12 @@ func (c *call) cancel() error {
 			c.console.Printf("%s has ended already (%s); there is nothing to cancel.\n", progress.Title(o), display.Text(o.State))
 			return nil
 		}
-		c.console.Printf("%s is %s: %s\nWhat is in progress runs to its end, nothing more is started.\n",
-			progress.Title(o), display.Text(o.State), display.Text(o.Description))
+		server, err := caller.Admin(c.ctx, c.console)
+		if err != nil {
+			return err
+		}
+		c.console.Printf("Server: %s\n%s is %s: %s\nWhat is in progress runs to its end, nothing more is started.\n",
+			server, progress.Title(o), display.Text(o.State), display.Text(o.Description))
 		if err := c.console.Confirm(c.ctx, "Cancel it?"); err != nil {
 			return err
 		}

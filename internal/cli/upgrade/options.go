@@ -22,6 +22,7 @@ const (
 	dryRunFlag   = "dry-run"
 	previewFlag  = "preview"
 	waitFlag     = "wait"
+	matchFlag    = "require-match"
 )
 
 // options are the flags of an upgrade.
@@ -37,6 +38,7 @@ type options struct {
 	yes                 bool
 	wait                bool
 	preview             bool
+	requireMatch        bool
 	output              console.Format
 }
 
@@ -52,6 +54,7 @@ func (o *options) addTo(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.dryRun, dryRunFlag, false, "go through all steps without changing a runtime")
 	flags.BoolVarP(&o.yes, yesFlag, "y", false, "do not ask; needed where there is no terminal to ask at")
 	flags.BoolVar(&o.preview, previewFlag, false, "show which runtimes would be upgraded, when and in which order, and start nothing")
+	flags.BoolVar(&o.requireMatch, matchFlag, false, "start nothing, and end with exit code 1, when a --target matches no runtime or none is selected; also with --yes")
 	flags.BoolVarP(&o.wait, waitFlag, "w", false, "show the progress until the upgrade has ended")
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/swell-fleet/swell/internal/cli/caller"
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/internal/cli/selector"
@@ -25,8 +26,9 @@ const maxReasons = 4
 type foresight struct {
 	// preview is nil when the server does not say.
 	preview *orchestration.Preview
-	// silent is why it does not.
+	// silent is why it does not, and cause what it answered.
 	silent string
+	cause  error
 }
 
 // ask asks the server what the upgrade would do. The error is that of the client.
@@ -49,12 +51,17 @@ func foresee(ctx context.Context, c *console.Console, kind orchestration.Type, p
 	answer, ok := errors.AsType[*orchestration.Error](err)
 	switch {
 	case ok && unknownRoute(answer):
-		return foresight{silent: "this server cannot tell which runtimes these are"}, nil
+		return foresight{silent: "this server cannot tell which runtimes these are", cause: &console.ExitError{Code: console.ExitFailed, Err: tooOld(err)}}, nil
 	case ok && console.ExitCode(err) != console.ExitRefused:
-		return foresight{silent: "the server cannot tell now which runtimes these are: " + cmp.Or(answer.Reason, http.StatusText(answer.Status))}, nil
+		return foresight{silent: "the server cannot tell now which runtimes these are: " + cmp.Or(answer.Reason, http.StatusText(answer.Status)), cause: err}, nil
 	default:
 		return foresight{}, err
 	}
+}
+
+// tooOld is the error of a server without previews.
+func tooOld(answer error) error {
+	return fmt.Errorf("this server has no previews; it may be older than the program: %w", answer)
 }
 
 // unknownRoute reports whether a server is too old for previews.
@@ -65,6 +72,23 @@ func unknownRoute(answer *orchestration.Error) bool {
 // nothing reports whether it is certain that there is nothing to upgrade. Targets of an upgrade that starts later may come until then.
 func (f foresight) nothing() bool {
 	return f.preview != nil && f.preview.Runtimes.TotalCount == 0 && f.preview.StartsAt == nil
+}
+
+// matched returns an error unless every target matches a runtime, and at least one is selected.
+func (f foresight) matched() error {
+	if f.preview == nil {
+		return fmt.Errorf("--%s cannot be kept, nothing was started: %w", matchFlag, f.cause)
+	}
+	var problem error
+	if none := unmatched(f.preview); len(none) > 0 {
+		problem = fmt.Errorf("--%s: no runtime matches %s", matchFlag, selector.FormatList(none))
+	} else if f.preview.Runtimes.TotalCount == 0 {
+		problem = fmt.Errorf("--%s: the targets select no runtime", matchFlag)
+	}
+	if problem == nil {
+		return nil
+	}
+	return &console.ExitError{Code: console.ExitFailed, Err: fmt.Errorf("%w; nothing was started", problem)}
 }
 
 // add adds to a summary which runtimes are meant.
@@ -170,19 +194,26 @@ func windows(clock display.Clock, p *orchestration.Preview) string {
 func (o *options) show(ctx context.Context, c *console.Console, kind orchestration.Type, p orchestration.Parameters) error {
 	preview, err := ask(ctx, c, kind, p, orchestration.ListParameters{})
 	if answer, ok := errors.AsType[*orchestration.Error](err); ok && unknownRoute(answer) {
-		return fmt.Errorf("this server has no previews; it may be older than the program: %w", err)
+		return tooOld(err)
 	}
 	if err != nil {
 		return err
 	}
-	if o.output == console.JSON {
-		return c.PrintJSON(preview)
-	}
-	if c.IsTerminal() {
-		summary(c, kind, p, &foresight{preview: &preview})
+	known := foresight{preview: &preview}
+	switch {
+	case o.output == console.JSON:
+		err = c.PrintJSON(preview)
+	case c.IsTerminal():
+		summary(c, caller.Where(c), kind, p, &known)
 		c.Printf("\n")
+		err = list(c, &preview)
+	default:
+		err = list(c, &preview)
 	}
-	return list(c, &preview)
+	if err == nil && o.requireMatch {
+		err = known.matched()
+	}
+	return err
 }
 
 // What becomes of a runtime, in words that programs may rely on.
@@ -192,11 +223,24 @@ const (
 	willLeaveOut = "leave out"
 )
 
+// hasAlready reports whether a cluster has the version that is asked for, where nothing but a version is. What Kyma is asked for may be a channel, which
+// says nothing of the version.
+func hasAlready(p *orchestration.Preview, r *orchestration.PreviewRuntime) bool {
+	wanted := p.Parameters.Version
+	if k := p.Parameters.Kubernetes; k != nil {
+		if k.MachineImage != "" || k.MachineImageVersion != "" {
+			return false
+		}
+		wanted = cmp.Or(wanted, k.KubernetesVersion)
+	}
+	return p.Type == orchestration.UpgradeClusterOrchestration && wanted != "" && r.KubernetesVersion == wanted
+}
+
 // list writes a line for each runtime: those that are upgraded, in their order, those that are skipped, and those that are left out.
 func list(c *console.Console, p *orchestration.Preview) error {
 	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
 	table := display.NewTable(c,
-		display.Column{Title: "SHOOT"}, display.Column{Title: "WHAT"}, display.Column{Title: "WINDOW", Drop: 2}, display.Column{Title: "VERSION", Drop: 3},
+		display.Column{Title: "SHOOT"}, display.Column{Title: "WHAT"}, display.Column{Title: "WINDOW", Drop: 2}, display.Column{Title: "HAS", Drop: 3},
 		display.Column{Title: "PLAN", Drop: 4}, display.Column{Title: "REGION", Drop: 5}, display.Column{Title: "ACCOUNT", Drop: 6},
 		display.Column{Title: "SUB-ACCOUNT", Drop: 7}, display.Column{Title: "RUNTIME ID", Drop: 8}, display.Column{Title: "INSTANCE ID", Drop: 9},
 		display.Column{Title: "NOTE", Wrap: 20})
@@ -208,6 +252,8 @@ func list(c *console.Console, p *orchestration.Preview) error {
 			what = willSkip
 		case r.BusyWith != "":
 			note = "waits for orchestration " + r.BusyWith + ", which is changing it"
+		case hasAlready(p, r):
+			note = "has it already"
 		}
 		window := display.Dash
 		if r.MaintenanceWindowBegin != nil && r.MaintenanceWindowEnd != nil {

@@ -11,9 +11,10 @@ import (
 )
 
 // summary tells a person what an upgrade will do, as far as the program and the server know.
-func summary(c *console.Console, kind orchestration.Type, p orchestration.Parameters, known *foresight) {
+// The server is told as the caller names it.
+func summary(c *console.Console, server string, kind orchestration.Type, p orchestration.Parameters, known *foresight) {
 	var d display.Details
-	d.Add("Server", c.URL)
+	d.Add("Server", server)
 	if kind == orchestration.UpgradeKymaOrchestration {
 		version := p.Version
 		if version == "" && known.preview != nil && known.preview.Parameters.Version != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swell-fleet/swell/internal/cli/caller"
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/internal/cli/progress"
@@ -34,7 +35,8 @@ const rest = `
 ` + selector.Help + `
 
 Without --yes a summary is shown, which says how many runtimes the targets select, and the upgrade begins after a yes; where there is no terminal,
---yes is needed. A dry run needs none. With --preview the whole list is shown and nothing begins. With --wait the exit code tells the outcome: 0 succeeded, 1 failed, 3 canceled,
+--yes is needed. A dry run needs none. With --preview the whole list is shown and nothing begins. With --require-match nothing begins when a target
+matches no runtime at all, which is often a typing mistake, or when none is selected: for scripts, where nobody reads a summary. With --wait the exit code tells the outcome: 0 succeeded, 1 failed, 3 canceled,
 130 when the watching was interrupted (the upgrade goes on).`
 
 func newCluster(c *console.Console) *cobra.Command {
@@ -49,6 +51,7 @@ Without a version each cluster goes to the newest supported patch of the minor v
 		Example: `  swell upgrade cluster --target all --version 1.34.7 --wait
   swell upgrade cluster --target 'region=^eu-,plan=aws' \
     --target-exclude 'account=^ga-vip' --maintenancewindow
+  swell upgrade cluster --target shoot=c-1a2b3c4 --yes --require-match
   swell upgrade cluster --target shoot=c-1a2b3c4 --dry-run --wait`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -125,19 +128,35 @@ func (o *options) run(ctx context.Context, c *console.Console, kind orchestratio
 	return nil
 }
 
-// consent shows what is about to be done and asks whether it should be. Nobody is asked about a dry run.
+// consent shows what is about to be done and asks whether it should be. Nobody is asked about a dry run, or with --yes; a match may be required then, too.
 func (o *options) consent(ctx context.Context, c *console.Console, kind orchestration.Type, p orchestration.Parameters) error {
 	if o.yes || o.dryRun {
-		return nil
+		if !o.requireMatch {
+			return nil
+		}
+		known, err := foresee(ctx, c, kind, p)
+		if err != nil {
+			return err
+		}
+		return known.matched()
 	}
 	if !c.Person || !c.IsTerminal() || o.output == console.JSON {
 		return console.Usagef("nobody can be asked here whether to go on: give --%s to upgrade without a question, or --%s to try it without a change", yesFlag, dryRunFlag)
+	}
+	server, err := caller.Admin(ctx, c)
+	if err != nil {
+		return err
 	}
 	known, err := foresee(ctx, c, kind, p)
 	if err != nil {
 		return err
 	}
-	summary(c, kind, p, &known)
+	summary(c, server, kind, p, &known)
+	if o.requireMatch {
+		if err := known.matched(); err != nil {
+			return err
+		}
+	}
 	if known.nothing() {
 		return &console.ExitError{Code: console.ExitFailed, Err: errors.New("there is no runtime to upgrade; nothing was started")}
 	}
