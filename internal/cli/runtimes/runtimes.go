@@ -1,4 +1,4 @@
-// Package runtimes lists the runtimes that the server knows, and gives it more of them.
+// Package runtimes lists the runtimes that the server knows, gives it more of them, and lets it forget some.
 package runtimes
 
 import (
@@ -73,7 +73,7 @@ events, in a pipe and with -o json by all.`,
 	flags.IntVar(&p.Page, "page", 0, "only the page with this `NUMBER`, from 1 on")
 	flags.IntVar(&p.PageSize, "page-size", 0, "`RUNTIMES` of a page")
 	console.OutputFlag(cmd, &o.output)
-	cmd.AddCommand(newImport(c))
+	cmd.AddCommand(newImport(c), newForget(c))
 	return cmd
 }
 
