@@ -88,6 +88,10 @@ type StatusResponse struct {
 	OperationStats map[string]int `json:"operationStats,omitempty"`
 	// StartsAt is the time before which the orchestration does not start; nil when it was not deferred.
 	StartsAt *time.Time `json:"startsAt,omitempty"`
+	// CreatedBy is the user who asked for the orchestration; empty when the server does not tell.
+	CreatedBy string `json:"createdBy,omitempty"`
+	// CanceledBy is the user who asked last to cancel it, of one that is canceling or canceled. Lists leave it empty.
+	CanceledBy string `json:"canceledBy,omitempty"`
 }
 
 // StatusResponseList is one page of orchestrations, newest first.

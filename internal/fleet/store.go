@@ -191,6 +191,8 @@ type OperationView struct {
 type Reader interface {
 	// Orchestration returns one record or ErrNotFound.
 	Orchestration(ctx context.Context, id string) (Orchestration, error)
+	// CanceledBy returns who asked last to cancel an orchestration; empty when nobody did.
+	CanceledBy(ctx context.Context, orchestrationID string) (string, error)
 	ListOrchestrations(ctx context.Context, f OrchestrationFilter, p Page) ([]Orchestration, int, error)
 	// Operation returns one operation of one orchestration, superseded ones too, or ErrNotFound.
 	Operation(ctx context.Context, orchestrationID, operationID string) (OperationView, error)

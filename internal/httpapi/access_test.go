@@ -259,6 +259,10 @@ func TestTheHistorySaysWhoDidWhat(t *testing.T) {
 	}))
 	o := read[orchestration.StatusResponse](t, f.get("/orchestrations/"+found["r-create"].OrchestrationID, "Authorization", token))
 	require.Equal(t, 7, o.Parameters.Strategy.Parallel.Workers, "what was asked is kept whole")
+	require.Equal(t, "ann@example.com", o.CreatedBy)
+	require.Empty(t, o.CanceledBy)
+	canceled := read[orchestration.StatusResponse](t, f.get("/orchestrations/o-1", "Authorization", token))
+	require.Equal(t, "ann@example.com", canceled.CanceledBy)
 }
 
 func TestAStolenTokenEndsWithItsTime(t *testing.T) {

@@ -49,7 +49,13 @@ func (a *api) getOrchestration(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{body: statusResponse(&o)}, nil
+	status := statusResponse(&o)
+	if o.State == fleet.Canceling || o.State == fleet.Canceled {
+		if status.CanceledBy, err = a.Reader.CanceledBy(c.ctx(), o.ID); err != nil {
+			return answer{}, fmt.Errorf("get who canceled: %w", err)
+		}
+	}
+	return answer{body: status}, nil
 }
 
 // orchestration reads the orchestration that the path names.
@@ -81,6 +87,7 @@ func statusResponse(o *fleet.Orchestration) orchestration.StatusResponse {
 		Parameters:      fleet.AnswerParameters(o.Type, o.Parameters),
 		OperationStats:  o.Counts.Stats(),
 		StartsAt:        optional(o.NotBefore),
+		CreatedBy:       o.CreatedBy,
 	}
 }
 

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -83,10 +85,29 @@ func (s *Store) ListEvents(ctx context.Context, f fleet.EventFilter, p fleet.Pag
 			OperationID: r.OperationID, RuntimeID: r.RuntimeID, InstanceID: r.InstanceID, From: fleet.State(r.FromState), To: fleet.State(r.ToState),
 			Message: r.Message, ShootName: r.ShootName,
 		}
-		if r.Actor != "" {
-			// What cannot be read shows as nobody; it must not hide the event.
-			_ = json.Unmarshal([]byte(r.Actor), &out[i].Actor)
-		}
+		out[i].Actor = actorOf(r.Actor)
 	}
 	return out, total, nil
+}
+
+// actorOf reads who asked for something. What cannot be read shows as nobody; it must not hide the event.
+func actorOf(text string) (actor fleet.Actor) {
+	if text != "" {
+		_ = json.Unmarshal([]byte(text), &actor)
+	}
+	return actor
+}
+
+// CanceledBy returns who asked last to cancel an orchestration; empty when nobody did. The events are read from the newest back to that one.
+func (s *Store) CanceledBy(ctx context.Context, orchestrationID string) (string, error) {
+	var actor string
+	err := s.read.NewRaw(`SELECT actor FROM events WHERE orchestration_id = ? AND orchestration_id <> '' AND kind = ? ORDER BY id DESC LIMIT 1`,
+		orchestrationID, string(fleet.EventCancel)).Scan(ctx, &actor)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", nil
+	case err != nil:
+		return "", storeError(ctx, "read who canceled an orchestration", err)
+	}
+	return actorOf(actor).User, nil
 }

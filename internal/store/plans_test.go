@@ -144,6 +144,10 @@ func listCalls(t *testing.T, s *store.Store) map[string]func() {
 			require.NoError(t, err)
 		}
 	}
+	calls["who canceled"] = func() {
+		_, err := s.CanceledBy(t.Context(), "o-1")
+		require.NoError(t, err)
+	}
 	calls["left out"] = func() {
 		rows, _, err := s.ListLeftOut(t.Context(), "o-1", page)
 		require.NoError(t, err)

@@ -100,6 +100,10 @@ func (c *call) show() error {
 	d.Add("State", o.State)
 	d.Add("Description", o.Description)
 	d.Add("Created", clock.Both(o.CreatedAt))
+	d.Add("Created by", o.CreatedBy)
+	if o.CanceledBy != "" {
+		d.Add("Canceled by", o.CanceledBy)
+	}
 	d.Add("Updated", clock.Both(o.UpdatedAt))
 	if o.StartsAt != nil {
 		d.Add("Not before", clock.Both(*o.StartsAt))

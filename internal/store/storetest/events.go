@@ -75,6 +75,28 @@ func testEvents(t *testing.T, open Open) {
 	require.Greater(t, rows[0].ID, full.ID)
 }
 
+// Who canceled is who asked last, whatever happened since then.
+func testCanceledBy(t *testing.T, open Open) {
+	s := open(t, newClock().Now)
+	by := func(user string) fleet.Actor { return fleet.Actor{User: user} }
+	update(t, s, func(ctx context.Context, tx fleet.Tx) error {
+		return tx.AppendEvents(ctx, []fleet.Event{
+			{Kind: fleet.EventCreated, OrchestrationID: "o-1", Actor: by("ann")},
+			{Kind: fleet.EventCancel, OrchestrationID: "o-1", Actor: by("ben")},
+			{Kind: fleet.EventRetry, OrchestrationID: "o-1", Actor: by("ann")},
+			{Kind: fleet.EventCancel, OrchestrationID: "o-1", Actor: by("cem")},
+			{Kind: fleet.EventFinished, OrchestrationID: "o-1"},
+			{Kind: fleet.EventCancel, OrchestrationID: "o-2"},
+			{Kind: fleet.EventCancel, Actor: by("dan")},
+		})
+	})
+	for id, want := range map[string]string{"o-1": "cem", "o-2": "", "o-3": "", "": ""} {
+		got, err := s.CanceledBy(t.Context(), id)
+		require.NoError(t, err, id)
+		require.Equal(t, want, got, id)
+	}
+}
+
 // An event names the Shoot of its operation as it was then, else that of its runtime.
 func testEventsNameTheShoot(t *testing.T, open Open) {
 	s := open(t, newClock().Now)

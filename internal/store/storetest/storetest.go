@@ -66,6 +66,7 @@ func Run(t *testing.T, open Open) {
 		"DeleteRuntime":           testDeleteRuntime,
 		"Events":                  testEvents,
 		"EventsNameTheShoot":      testEventsNameTheShoot,
+		"CanceledBy":              testCanceledBy,
 		"Retention":               testRetention,
 		"Text":                    testText,
 		"Pages":                   testPages,
