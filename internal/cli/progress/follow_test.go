@@ -271,7 +271,7 @@ func TestTheViewIsRedrawn(t *testing.T) {
 		require.Equal(t, strings.Join([]string{
 			"Upgrade of clusters to 1.34.7  o-1",
 			"█████████▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  4/20  20%  25s  about 1m left",
-			"succeeded 4  in progress 2  pending 14",
+			"4 succeeded, 2 in progress, 14 pending",
 			"",
 			"running",
 			"  c-e      5s  reconcile processing, 40 %: nodes are rolled",
@@ -298,8 +298,8 @@ func TestTheViewIsRedrawn(t *testing.T) {
 		require.NoError(t, <-done)
 		require.Equal(t, strings.Join([]string{
 			"Upgrade of clusters to 1.34.7  o-1",
-			"█████████████████████████  20/20  100%  failed  after 1m40s",
-			"succeeded 19  failed 1",
+			"██████████████████████████  19/20  95%  failed  after 1m40s",
+			"19 succeeded, 1 failed",
 		}, "\n"), terminal.text())
 		require.False(t, terminal.cursorHidden())
 		require.Empty(t, terminal.wrong())

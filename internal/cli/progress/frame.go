@@ -164,31 +164,36 @@ const (
 
 func (p *picture) bar(columns int) line {
 	var l line
-	total, done := p.total(), p.done()
+	total := p.total()
 	text := p.progressText()
 	width := min(widestBar, columns-display.Width(text)-2)
 	if width >= narrowestBar && total > 0 {
-		cells := func(n int) int { return n * width / total }
-		good := cells(p.count(orchestration.Succeeded))
-		bad := cells(done) - good
-		if p.count(orchestration.Failed) > 0 {
-			bad = min(max(bad, 1), width-good)
+		drawn, counted := 0, 0
+		draw := func(state, cell string, paint func(string) string) {
+			counted += p.count(state)
+			cells := counted*width/total - drawn
+			if state == orchestration.Failed && p.count(state) > 0 {
+				cells = max(cells, 1)
+			}
+			cells = max(0, min(cells, width-drawn))
+			l.add(strings.Repeat(cell, cells), paint)
+			drawn += cells
 		}
-		running := min(cells(done+p.count(orchestration.InProgress)), width) - good - bad
-		running = max(running, 0)
-		l.add(strings.Repeat("█", good), p.style.green)
-		l.add(strings.Repeat("█", bad), p.style.red)
-		l.add(strings.Repeat("▒", running), p.style.blue)
-		l.add(strings.Repeat("░", width-good-bad-running), p.style.faint)
+		draw(orchestration.Succeeded, "█", p.style.green)
+		draw(orchestration.Failed, "█", p.style.red)
+		draw(orchestration.InProgress, "▒", p.style.blue)
+		// What was canceled is as empty as what is still to come.
+		draw(orchestration.Canceled, "░", p.style.yellow)
+		l.add(strings.Repeat("░", width-drawn), p.style.faint)
 		l.add("  ", nil)
 	}
 	l.add(text, nil)
 	return l
 }
 
-// progressText says how far it is and how long that took.
+// progressText says how much has succeeded and how long that took.
 func (p *picture) progressText() string {
-	total, done := p.total(), p.done()
+	total, done := p.total(), p.count(orchestration.Succeeded)
 	var parts []string
 	if total > 0 {
 		parts = append(parts, fmt.Sprintf("%s/%s  %d%%", display.Number(done), display.Number(total), done*100/total))
@@ -244,9 +249,9 @@ func (p *picture) counts() line {
 			continue
 		}
 		if len(l.pieces) > 0 {
-			l.add("  ", nil)
+			l.add(", ", nil)
 		}
-		word := state + " " + display.Number(n)
+		word := display.Number(n) + " " + state
 		if n == 0 {
 			l.add(word, p.style.faint)
 		} else {

@@ -62,7 +62,7 @@ func (l *lines) progress(p *picture) {
 	}
 	text := p.status.State
 	if total := p.total(); total > 0 {
-		text = fmt.Sprintf("%s, %d%% of %s done: %s", p.status.State, p.done()*100/total, display.Number(total), strings.Join(parts, ", "))
+		text = fmt.Sprintf("%s, %d%% of %s done: %s", p.status.State, p.count(orchestration.Succeeded)*100/total, display.Number(total), strings.Join(parts, ", "))
 	} else if !p.ended() && p.status.StartsAt != nil && p.status.StartsAt.After(p.now) {
 		text += ", starts " + display.Clock{Now: p.now}.Both(*p.status.StartsAt)
 	}

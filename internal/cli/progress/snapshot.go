@@ -52,7 +52,7 @@ func (s *snapshot) total() int {
 	return sum
 }
 
-// done is the number of operations that have ended.
+// done is the number of operations that have ended, in whatever way.
 func (s *snapshot) done() int {
 	return s.count(orchestration.Succeeded) + s.count(orchestration.Failed) + s.count(orchestration.Canceled)
 }
