@@ -199,7 +199,7 @@ func TestCase_U1(t *testing.T) {
 		"GET/orchestrations/o-1/operations/op-1": strings.TrimSuffix(operation, "}") + `,"kymaConfig":{},"clusterConfig":{}}`,
 	})
 	for args, want := range map[string]string{
-		"orchestrations":                     "o-1\tupgradeCluster\t-\tin progress\t-\t-\t-\n",
+		"orchestrations":                     "o-1\tupgradeCluster\t-\tin progress\t-\t-\t-\t-\n",
 		"orchestrations o-1 operations":      "c-1\tsucceeded\t-\t-\t-\t-\t-\top-1\nc-2\tpending\t-\t2030-01-01T22:00:00Z/2030-01-02T02:00:00Z\twaits for the maintenance window, until 2030-01-01T22:00:00Z\t-\t-\top-2\n",
 		"orchestrations o-1":                 "",
 		"orchestrations o-1 operations op-1": "",

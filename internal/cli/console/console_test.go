@@ -104,14 +104,15 @@ func TestListFlags(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	size := 0
-	require.NoError(t, console.CheckPage(0, &size))
-	require.Zero(t, size)
-	require.NoError(t, console.CheckPage(2, &size))
-	require.Equal(t, 100, size)
-	require.Error(t, console.CheckPage(-1, &size))
-	size = -1
-	require.Error(t, console.CheckPage(1, &size))
+	for given, want := range map[[2]int][2]int{{0, 0}: {0, 0}, {2, 0}: {2, 100}, {0, 10}: {1, 10}, {3, 10}: {3, 10}} {
+		page, size := given[0], given[1]
+		require.NoError(t, console.CheckPage(&page, &size))
+		require.Equal(t, want, [2]int{page, size}, "%v", given)
+	}
+	for _, given := range [][2]int{{-1, 0}, {-1, 10}, {1, -1}, {0, -1}} {
+		page, size := given[0], given[1]
+		require.Equal(t, console.ExitUsage, console.ExitCode(console.CheckPage(&page, &size)), "%v", given)
+	}
 	require.Equal(t, "1 runtime", console.Shown(1, 1, "runtime"))
 	require.Equal(t, "5 of 200 runtimes", console.Shown(5, 200, "runtime"))
 }

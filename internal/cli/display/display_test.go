@@ -116,6 +116,45 @@ func TestACellThatIsWrapped(t *testing.T) {
 	require.Equal(t, []string{"日本", "語"}, broken("日本語", 4))
 }
 
+// A column that a pipe has in the middle can stand last on a terminal.
+func TestAColumnThatStandsLast(t *testing.T) {
+	t.Parallel()
+	columns := []Column{{Title: "SHOOT"}, {Title: "DESCRIPTION", Last: true, Wrap: 10}, {Title: "N", Right: true}}
+	fill := func(t *Table) {
+		t.Row("c-1", "quota exceeded in eu-1", "7")
+		t.Continue(2, "c-1", "quota exceeded in eu-1", "12")
+	}
+	require.Equal(t, ""+
+		"SHOOT   N  DESCRIPTION\n"+
+		"c-1     7  quota exceeded in eu-1\n"+
+		"       12\n", printed(t, 80, fill, columns...))
+	require.Equal(t, ""+
+		"SHOOT   N\n"+
+		"c-1     7\n"+
+		"    quota exceeded\n"+
+		"    in eu-1\n"+
+		"       12\n", printed(t, 20, fill, columns...))
+	require.Equal(t, "c-1\tquota exceeded in eu-1\t7\nc-1\tquota exceeded in eu-1\t12\n", printed(t, 0, fill, columns...))
+}
+
+// A narrow terminal shows as much of an ID as tells it apart.
+func TestIDsAreShortenedAsFarAsTheyDiffer(t *testing.T) {
+	t.Parallel()
+	columns := []Column{{Title: "ID", Brief: 4}, {Title: "STATE"}, {Title: "NOTE", Drop: 1}}
+	fill := func(ids ...string) func(t *Table) {
+		return func(t *Table) {
+			for _, id := range ids {
+				t.Row(id, "failed", "note")
+			}
+		}
+	}
+	require.Equal(t, "ID         STATE   NOTE\naaaabbbb1  failed  note\n", printed(t, 24, fill("aaaabbbb1"), columns...), "there is room")
+	require.Equal(t, "ID    STATE   NOTE\naaaa  failed  note\nbbbb  failed  note\naaaa  failed  note\n",
+		printed(t, 20, fill("aaaabbbb1", "bbbbbbbb1", "aaaabbbb1"), columns...))
+	require.Equal(t, "ID      STATE\naaaabb  failed\naaaabc  failed\na       failed\n", printed(t, 17, fill("aaaabbbb1", "aaaabcbb1", "a"), columns...))
+	require.Equal(t, "aaaabbbb1\tfailed\tnote\n", printed(t, 0, fill("aaaabbbb1"), columns...))
+}
+
 func TestALayoutIsSetIn(t *testing.T) {
 	t.Parallel()
 	table := NewTable(&console.Console{Screen: screen(26)}, Column{Title: "TIME"}, Column{Title: "LEVEL", Drop: 1}, Column{Title: "MESSAGE", Wrap: 16})

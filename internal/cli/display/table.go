@@ -22,6 +22,11 @@ type Column struct {
 	// Wrap makes the last column one whose cells are never cut: they are broken into lines of at least that many columns, and where there is no room
 	// for that they stand below their row. 0 means that they are not.
 	Wrap int
+	// Last sets the column last on a terminal, where long texts are read best. In a pipe it keeps its place.
+	Last bool
+	// Brief is the number of characters to which a narrow terminal may shorten IDs that commands accept shortened, before it leaves anything out; more
+	// where that is needed to tell them apart. 0 means that they stay whole.
+	Brief int
 }
 
 // gap stands between two columns.
@@ -31,21 +36,32 @@ const gap = "  "
 type Table struct {
 	console *console.Console
 	columns []Column
-	rows    [][]string
+	// places says where each cell of a row stands.
+	places []int
+	rows   [][]string
 }
 
 // NewTable returns an empty table.
 func NewTable(c *console.Console, columns ...Column) *Table {
-	return &Table{console: c, columns: columns}
+	t := &Table{console: c, columns: make([]Column, 0, len(columns)), places: make([]int, len(columns))}
+	for _, last := range []bool{false, true} {
+		for i, column := range columns {
+			if (column.Last && c.IsTerminal()) == last {
+				t.places[i] = len(t.columns)
+				t.columns = append(t.columns, column)
+			}
+		}
+	}
+	return t
 }
 
 // Row adds a row. The cells are cleaned, and empty ones become a dash.
 func (t *Table) Row(cells ...string) {
 	row := make([]string, len(t.columns))
-	for i := range row {
-		row[i] = Dash
+	for i, place := range t.places {
+		row[place] = Dash
 		if i < len(cells) {
-			row[i] = Text(cells[i])
+			row[place] = Text(cells[i])
 		}
 	}
 	t.rows = append(t.rows, row)
@@ -56,8 +72,8 @@ func (t *Table) Continue(repeated int, cells ...string) {
 	t.Row(cells...)
 	if t.console.IsTerminal() {
 		row := t.rows[len(t.rows)-1]
-		for i := range min(repeated, len(row)) {
-			row[i] = ""
+		for _, place := range t.places[:min(repeated, len(row))] {
+			row[place] = ""
 		}
 	}
 }
@@ -103,6 +119,7 @@ func (t *Table) lines(width int) []string { return slices.Concat(t.blocks(width)
 
 // blocks returns the heading and the lines of each row.
 func (t *Table) blocks(width int) [][]string {
+	t.abridge(width)
 	widths := t.fit(width)
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -124,7 +141,7 @@ func (t *Table) block(row []string, widths []int, width int) []string {
 		return []string{t.line(row, widths, width)}
 	case widths[last] == 0:
 		lines := []string{t.line(row, widths, width)}
-		if row[last] == Dash {
+		if row[last] == Dash || row[last] == "" {
 			return lines
 		}
 		for _, text := range broken(row[last], max(1, width-below)) {
@@ -176,15 +193,48 @@ func broken(text string, columns int) []string {
 	return lines
 }
 
-// fit returns how wide each column is; 0 for one that is left out, and for one whose cells stand below their rows.
-func (t *Table) fit(width int) []int {
-	natural := make([]int, len(t.columns))
+// abridge shortens IDs on a terminal that is too narrow for all of the table.
+func (t *Table) abridge(width int) {
 	for i, c := range t.columns {
-		natural[i] = Width(c.Title)
+		if c.Brief == 0 || total(t.natural()) <= width {
+			continue
+		}
+		length := distinct(t.rows, i, c.Brief)
 		for _, row := range t.rows {
-			natural[i] = max(natural[i], Width(row[i]))
+			row[i] = beginning(row[i], length)
 		}
 	}
+}
+
+// distinct returns how many characters, at least some, tell the different cells of a column apart.
+func distinct(rows [][]string, column, least int) int {
+	for length := least; ; length++ {
+		longest, whole := 0, map[string]string{}
+		apart := true
+		for _, row := range rows {
+			cell := row[column]
+			longest = max(longest, len([]rune(cell)))
+			short := beginning(cell, length)
+			if other, met := whole[short]; met && other != cell {
+				apart = false
+			}
+			whole[short] = cell
+		}
+		if apart || length >= longest {
+			return length
+		}
+	}
+}
+
+// beginning returns the first characters of a text.
+func beginning(text string, length int) string {
+	runes := []rune(text)
+	return string(runes[:min(length, len(runes))])
+}
+
+// fit returns how wide each column is; 0 for one that is left out, and for one whose cells stand below their rows.
+func (t *Table) fit(width int) []int {
+	natural := t.natural()
 	last := len(natural) - 1
 	wrap := t.columns[last].Wrap
 	if wrap == 0 {
@@ -200,6 +250,18 @@ func (t *Table) fit(width int) []int {
 	narrow[last] = 0
 	widths, _ := t.squeeze(narrow, width)
 	return widths
+}
+
+// natural returns how wide each column would be with all the room it wants.
+func (t *Table) natural() []int {
+	natural := make([]int, len(t.columns))
+	for i, c := range t.columns {
+		natural[i] = Width(c.Title)
+		for _, row := range t.rows {
+			natural[i] = max(natural[i], Width(row[i]))
+		}
+	}
+	return natural
 }
 
 // squeeze leaves out and shrinks columns until they fit, and reports whether they do.
@@ -255,30 +317,3 @@ func (t *Table) drop(widths []int) bool {
 	widths[least] = 0
 	return true
 }
-
-// Details are lines of a name and a value, as for a single record.
-type Details struct{ rows [][2]string }
-
-// Add adds a line. The value is cleaned, and an empty one becomes a dash.
-func (d *Details) Add(name, value string) { d.rows = append(d.rows, [2]string{name, Text(value)}) }
-
-// Print writes the lines: aligned on a terminal, separated by tabs in a pipe.
-func (d *Details) Print(c *console.Console) {
-	width := 0
-	for _, row := range d.rows {
-		width = max(width, Width(row[0]))
-	}
-	columns, _ := c.Size()
-	indent := width + 1 + len(gap)
-	for _, row := range d.rows {
-		if !c.IsTerminal() {
-			c.Printf("%s\t%s\n", row[0], row[1])
-			continue
-		}
-		value := Wrap(row[1], max(columns-indent, narrowest))
-		c.Printf("%s%s%s\n", Pad(row[0]+":", width+1, false), gap, strings.ReplaceAll(value, "\n", "\n"+strings.Repeat(" ", indent)))
-	}
-}
-
-// narrowest is the number of columns that a value gets in any case.
-const narrowest = 20

@@ -11,13 +11,18 @@ import (
 	"github.com/swell-fleet/swell/orchestration"
 )
 
+// checkPerson makes sure that somebody can be asked where that is needed.
+func (c *call) checkPerson() error {
+	if !c.yes && (!c.console.Person || !c.console.IsTerminal() || c.output == console.JSON) {
+		return console.Usagef("nobody can be asked here whether to cancel: give --%s", yesFlag)
+	}
+	return nil
+}
+
 // cancel lets nothing more start.
 func (c *call) cancel() error {
 	api := c.console.Orchestrations(c.ctx)
 	if !c.yes {
-		if !c.console.Person || !c.console.IsTerminal() || c.output == console.JSON {
-			return console.Usagef("nobody can be asked here whether to cancel: give --%s", yesFlag)
-		}
 		o, err := console.Call(c.console, func() (orchestration.StatusResponse, error) { return api.GetOrchestration(c.id) })
 		if err != nil {
 			return err

@@ -1,25 +1,26 @@
 package orchestrations
 
 import (
+	"errors"
+
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/internal/cli/history"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
+// checkEvents settles which events are meant.
+func (c *call) checkEvents() error {
+	if c.follow && (c.page != 0 || c.pageSize != 0) {
+		return console.Usagef("--%s shows what comes; it does not go together with --%s and --%s", followFlag, pageFlag, pageSizeFlag)
+	}
+	return errors.Join(c.oneOperation(), c.checkPage())
+}
+
 // listEvents shows the history of an orchestration, or that of one of its operations.
 func (c *call) listEvents() error {
-	if err := c.oneOperation(); err != nil {
-		return err
-	}
 	if c.follow {
-		if c.page != 0 || c.pageSize != 0 {
-			return console.Usagef("--%s shows what comes; it does not go together with --%s and --%s", followFlag, pageFlag, pageSizeFlag)
-		}
 		return c.followEvents()
-	}
-	if err := console.CheckPage(c.page, &c.pageSize); err != nil {
-		return err
 	}
 	list, err := console.Call(c.console, func() (orchestration.EventList, error) { return c.events(c.page, c.pageSize) })
 	if err != nil {

@@ -2,16 +2,18 @@ package orchestrations
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
 const (
-	// leastID is how many characters an ID may be shortened to.
-	leastID = 4
+	// briefID is how many characters narrow lists show of an ID, where that is enough to tell them apart.
+	briefID = 8
 	// searched is how many of the newest orchestrations are looked through for a shortened ID.
 	searched = 1000
 	// wholeID is how long a whole one is; it is never looked for.
@@ -20,7 +22,7 @@ const (
 
 // fullID completes a shortened ID. An ID that exists as it is, and one that cannot be completed, stay as they are.
 func (c *call) fullID(id string) (string, error) {
-	if len(id) < leastID || len(id) >= wholeID {
+	if len(id) >= wholeID {
 		return id, nil
 	}
 	api := c.console.Orchestrations(c.ctx)
@@ -41,10 +43,10 @@ func (c *call) fullID(id string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", err
+		return "", fmt.Errorf("no orchestration has the ID %q, and none of the newest %s begins with it: %w", id, display.Number(searched), err)
 	case 1:
 		return found[0], nil
 	default:
-		return "", console.Usagef("%q is the beginning of %d IDs; give more of it", id, len(found))
+		return "", console.Usagef("%q is the beginning of %d IDs, such as %s and %s; give more of it", id, len(found), found[0], found[1])
 	}
 }

@@ -2,6 +2,7 @@ package orchestrations
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
@@ -11,12 +12,12 @@ import (
 	"github.com/swell-fleet/swell/orchestration"
 )
 
+// checkPage settles which page is meant.
+func (c *call) checkPage() error { return console.CheckPage(&c.page, &c.pageSize) }
+
 // parameters are the filters and the paging of a list.
-func (c *call) parameters() (orchestration.ListParameters, error) {
-	if err := console.CheckPage(c.page, &c.pageSize); err != nil {
-		return orchestration.ListParameters{}, err
-	}
-	return orchestration.ListParameters{Page: c.page, PageSize: c.pageSize, States: c.states}, nil
+func (c *call) parameters() orchestration.ListParameters {
+	return orchestration.ListParameters{Page: c.page, PageSize: c.pageSize, States: c.states}
 }
 
 // clock formats times for the one who reads them.
@@ -33,12 +34,8 @@ func (c *call) counted(shown, total int, noun string) {
 
 // list shows all orchestrations.
 func (c *call) list() error {
-	params, err := c.parameters()
-	if err != nil {
-		return err
-	}
 	list, err := console.Call(c.console, func() (orchestration.StatusResponseList, error) {
-		return c.console.Orchestrations(c.ctx).ListOrchestrations(params)
+		return c.console.Orchestrations(c.ctx).ListOrchestrations(c.parameters())
 	})
 	if err != nil {
 		return err
@@ -47,11 +44,12 @@ func (c *call) list() error {
 		return c.console.PrintJSON(list)
 	}
 	table := display.NewTable(c.console,
-		display.Column{Title: "ID"}, display.Column{Title: "TYPE", Drop: 2}, display.Column{Title: "CREATED", Drop: 1}, display.Column{Title: "STATE"},
-		display.Column{Title: "VERSION", Shrink: 7}, display.Column{Title: "DONE", Right: true}, display.Column{Title: "DESCRIPTION", Drop: 3})
+		display.Column{Title: "ID", Brief: briefID}, display.Column{Title: "TYPE", Drop: 2}, display.Column{Title: "CREATED", Drop: 1}, display.Column{Title: "STATE"},
+		display.Column{Title: "VERSION", Shrink: 7}, display.Column{Title: "DONE", Right: true}, display.Column{Title: "DESCRIPTION", Drop: 3, Last: true},
+		display.Column{Title: "FAILED", Right: true})
 	clock := c.clock()
 	for _, o := range list.Data {
-		table.Row(o.OrchestrationID, string(o.Type), clock.Relative(o.CreatedAt), o.State, version(o), done(o.OperationStats), o.Description)
+		table.Row(o.OrchestrationID, string(o.Type), clock.Relative(o.CreatedAt), o.State, version(o), done(o.OperationStats), o.Description, failed(o.OperationStats))
 	}
 	if err := table.Print(); err != nil {
 		return err
@@ -69,7 +67,7 @@ func version(o orchestration.StatusResponse) string {
 	return text
 }
 
-// done says how many operations have ended, empty when nothing is known.
+// done says how many operations have succeeded, empty when nothing is known.
 func done(stats map[string]int) string {
 	total := 0
 	for _, n := range stats {
@@ -78,8 +76,15 @@ func done(stats map[string]int) string {
 	if total == 0 {
 		return ""
 	}
-	ended := stats[orchestration.Succeeded] + stats[orchestration.Failed] + stats[orchestration.Canceled]
-	return fmt.Sprintf("%d/%d", ended, total)
+	return fmt.Sprintf("%d/%d", stats[orchestration.Succeeded], total)
+}
+
+// failed says how many operations have failed, empty when none has.
+func failed(stats map[string]int) string {
+	if stats[orchestration.Failed] == 0 {
+		return ""
+	}
+	return strconv.Itoa(stats[orchestration.Failed])
 }
 
 // show shows one orchestration.

@@ -1,26 +1,25 @@
 package orchestrations
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/internal/cli/progress"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
+// checkOperations settles which operations are meant.
+func (c *call) checkOperations() error { return errors.Join(c.oneOperation(), c.checkPage()) }
+
 // listOperations shows the operations of an orchestration, or one of them.
 func (c *call) listOperations() error {
-	if err := c.oneOperation(); err != nil {
-		return err
-	}
 	if c.operation != "" {
 		return c.showOperation()
 	}
-	params, err := c.parameters()
-	if err != nil {
-		return err
-	}
 	list, err := console.Call(c.console, func() (orchestration.OperationResponseList, error) {
-		return c.console.Orchestrations(c.ctx).ListOperations(c.id, params)
+		return c.console.Orchestrations(c.ctx).ListOperations(c.id, c.parameters())
 	})
 	if err != nil {
 		return err
@@ -30,11 +29,11 @@ func (c *call) listOperations() error {
 	}
 	table := display.NewTable(c.console,
 		display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"}, display.Column{Title: "PLAN", Drop: 3},
-		display.Column{Title: "WINDOW", Drop: 2}, display.Column{Title: "DESCRIPTION", Shrink: 16},
+		display.Column{Title: "WINDOW", Drop: 2}, display.Column{Title: "DESCRIPTION", Wrap: leastText, Last: true},
 		display.Column{Title: "STARTED", Drop: 4}, display.Column{Title: "TOOK", Right: true, Drop: 1}, display.Column{Title: "OPERATION ID"})
 	clock := c.clock()
 	for _, op := range list.Data {
-		table.Row(op.ShootName, op.State, op.ServicePlanName, clock.Window(op.MaintenanceWindowBegin, op.MaintenanceWindowEnd), describe(op, clock),
+		table.Row(op.ShootName, op.State, op.ServicePlanName, clock.Window(op.MaintenanceWindowBegin, op.MaintenanceWindowEnd), reason(op, clock),
 			relative(clock, op), took(clock, op), op.OperationID)
 	}
 	if err := table.Print(); err != nil {
@@ -42,6 +41,25 @@ func (c *call) listOperations() error {
 	}
 	c.counted(len(list.Data), list.TotalCount, "operation")
 	return nil
+}
+
+// leastText is the number of columns from which on a description stands beside the other cells.
+const leastText = 30
+
+// reason is describe beside a column that has the state: a person is not told it twice.
+func reason(op orchestration.OperationResponse, clock display.Clock) string {
+	text := describe(op, clock)
+	if clock.Machine {
+		return text
+	}
+	rest, doubled := strings.CutPrefix(text, op.State)
+	if doubled && rest == "" {
+		return ""
+	}
+	if after, found := strings.CutPrefix(rest, ": "); doubled && found {
+		return after
+	}
+	return text
 }
 
 // oneOperation settles which operation is meant where one at most can be: by an argument or by the flag.
@@ -129,12 +147,8 @@ func (c *call) showOperation() error {
 
 // listLeftOut shows what an orchestration leaves out.
 func (c *call) listLeftOut() error {
-	params, err := c.parameters()
-	if err != nil {
-		return err
-	}
 	list, err := console.Call(c.console, func() (orchestration.LeftOutList, error) {
-		return c.console.Orchestrations(c.ctx).ListLeftOut(c.id, params)
+		return c.console.Orchestrations(c.ctx).ListLeftOut(c.id, c.parameters())
 	})
 	if err != nil {
 		return err
@@ -143,7 +157,7 @@ func (c *call) listLeftOut() error {
 		return c.console.PrintJSON(list)
 	}
 	table := display.NewTable(c.console,
-		display.Column{Title: "SHOOT"}, display.Column{Title: "REASON"}, display.Column{Title: "DESCRIPTION", Shrink: 20},
+		display.Column{Title: "SHOOT"}, display.Column{Title: "REASON"}, display.Column{Title: "DESCRIPTION", Wrap: leastText, Last: true},
 		display.Column{Title: "RUNTIME ID", Drop: 1})
 	for _, row := range list.Data {
 		table.Row(row.ShootName, string(row.Reason), row.Description, row.RuntimeID)

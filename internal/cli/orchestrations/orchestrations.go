@@ -46,7 +46,9 @@ type action struct {
 	flags []string
 	// operation is true when the ID of an operation may follow.
 	operation bool
-	run       func(*call) error
+	// before refuses what cannot be meant, ahead of any request; nil when there is nothing to refuse.
+	before func(*call) error
+	run    func(*call) error
 }
 
 // The names of the flags.
@@ -64,17 +66,17 @@ const (
 
 // The actions without an ID and without a word after it.
 var (
-	listAll = action{flags: []string{stateFlag, pageFlag, pageSizeFlag}, run: (*call).list}
+	listAll = action{flags: []string{stateFlag, pageFlag, pageSizeFlag}, before: (*call).checkPage, run: (*call).list}
 	showOne = action{run: (*call).show}
 )
 
 // actions are the words that may follow the ID.
 var actions = []action{
-	{names: []string{"operations", "operation", "ops", "op"}, flags: []string{stateFlag, pageFlag, pageSizeFlag, operationFlag}, operation: true, run: (*call).listOperations},
-	{names: []string{"events"}, flags: []string{pageFlag, pageSizeFlag, operationFlag, levelFlag, followFlag}, operation: true, run: (*call).listEvents},
-	{names: []string{"leftout"}, flags: []string{pageFlag, pageSizeFlag}, run: (*call).listLeftOut},
+	{names: []string{"operations", "operation", "ops", "op"}, flags: []string{stateFlag, pageFlag, pageSizeFlag, operationFlag}, operation: true, before: (*call).checkOperations, run: (*call).listOperations},
+	{names: []string{"events"}, flags: []string{pageFlag, pageSizeFlag, operationFlag, levelFlag, followFlag}, operation: true, before: (*call).checkEvents, run: (*call).listEvents},
+	{names: []string{"leftout"}, flags: []string{pageFlag, pageSizeFlag}, before: (*call).checkPage, run: (*call).listLeftOut},
 	{names: []string{"watch"}, run: (*call).watch},
-	{names: []string{"cancel"}, flags: []string{yesFlag, waitFlag}, run: (*call).cancel},
+	{names: []string{"cancel"}, flags: []string{yesFlag, waitFlag}, before: (*call).checkPerson, run: (*call).cancel},
 	{names: []string{"retry"}, flags: []string{operationFlag, nowFlag, waitFlag}, run: (*call).retry},
 }
 
@@ -102,8 +104,8 @@ func NewCommand(c *console.Console) *cobra.Command {
   swell orchestrations ID retry        try again what failed or was canceled
                                        (--operation, --now, --wait)
 
-Lists are newest first. An ID may be shortened to its first characters where only one of the newest 1,000 orchestrations begins with
-them. After a cancel, what is in progress runs to its end.
+Lists are newest first. The ID of an orchestration may be shortened to its first characters, as few as tell it apart from the newest 1,000
+orchestrations; that of an operation is given whole. After a cancel, what is in progress runs to its end.
 
 With --follow, the newest events are shown, then new ones as they come until the orchestration has ended.
 
@@ -119,7 +121,7 @@ orchestration goes on).`,
 	flags.SortFlags = false
 	console.ListFlag(flags, &o.states, stateFlag, "", "only in this `STATE`: pending, in progress, canceling, canceled, succeeded, failed")
 	flags.IntVar(&o.page, pageFlag, 0, "only the page with this `NUMBER`, from 1 on")
-	flags.IntVar(&o.pageSize, pageSizeFlag, 0, "`ROWS` of a page")
+	flags.IntVar(&o.pageSize, pageSizeFlag, 0, "how many `ROWS` a page has; alone, of the first page")
 	console.ListFlag(flags, &o.operations, operationFlag, "", "`ID` of an operation to retry or show, or whose events are shown; may be repeated for retry")
 	flags.BoolVar(&o.now, nowFlag, false, "retry without waiting for the maintenance windows")
 	flags.BoolVarP(&o.yes, yesFlag, "y", false, "do not ask before canceling; needed where there is no terminal to ask at")
@@ -138,6 +140,11 @@ orchestration goes on).`,
 			return err
 		}
 		one.ctx, one.console, one.options = cmd.Context(), c, *o
+		if act.before != nil {
+			if err := act.before(&one); err != nil {
+				return err
+			}
+		}
 		if one.id != "" {
 			if one.id, err = one.fullID(one.id); err != nil {
 				return err

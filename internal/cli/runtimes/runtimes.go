@@ -71,7 +71,7 @@ events, in a pipe and with -o json by all.`,
 	flags.BoolVar(&p.KymaConfig, "kyma-config", false, "add the Kyma configuration (with -o json)")
 	flags.BoolVar(&p.ClusterConfig, "cluster-config", false, "add the cluster configuration (with -o json)")
 	flags.IntVar(&p.Page, "page", 0, "only the page with this `NUMBER`, from 1 on")
-	flags.IntVar(&p.PageSize, "page-size", 0, "`RUNTIMES` of a page")
+	flags.IntVar(&p.PageSize, "page-size", 0, "how many `RUNTIMES` a page has; alone, of the first page")
 	console.OutputFlag(cmd, &o.output)
 	cmd.AddCommand(newImport(c), newForget(c))
 	return cmd
@@ -93,7 +93,7 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	default:
 		return console.Usagef("--ops %q: is neither last nor all", o.operations)
 	}
-	if err := console.CheckPage(o.params.Page, &o.params.PageSize); err != nil {
+	if err := console.CheckPage(&o.params.Page, &o.params.PageSize); err != nil {
 		return err
 	}
 	if o.events != "" && o.params.OperationDetail == runtime.AllOperation && o.output != console.JSON {
@@ -122,7 +122,7 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 func columns() []display.Column {
 	return []display.Column{
 		{Title: "SHOOT"}, {Title: "STATE"}, {Title: "PLAN"}, {Title: "REGION", Drop: 1},
-		{Title: "ACCOUNT", Drop: 3}, {Title: "SUBACCOUNT", Drop: 4}, {Title: "RUNTIME ID", Drop: 5},
+		{Title: "ACCOUNT", Drop: 3}, {Title: "SUB-ACCOUNT", Drop: 4}, {Title: "RUNTIME ID", Drop: 5},
 		{Title: "CREATED", Drop: 2}, {Title: "OPERATION", Shrink: 9}, {Title: "RESULT"}, {Title: "WHEN"},
 	}
 }

@@ -145,7 +145,7 @@ func (o *options) list(c *console.Console, runtimes []orchestration.Runtime) err
 	}
 	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
 	table := display.NewTable(c, display.Column{Title: "SHOOT"}, display.Column{Title: "RUNTIME ID"}, display.Column{Title: "ACCOUNT", Drop: 2},
-		display.Column{Title: "SUBACCOUNT", Drop: 3}, display.Column{Title: "NEXT WINDOW", Drop: 1})
+		display.Column{Title: "SUB-ACCOUNT", Drop: 3}, display.Column{Title: "NEXT WINDOW", Drop: 1})
 	for _, rt := range runtimes {
 		window := ""
 		if begin, end, ok := rt.NextWindow(clock.Now); ok {

@@ -1,0 +1,78 @@
+package cli_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/swell-fleet/swell/internal/cli"
+	"github.com/swell-fleet/swell/internal/cli/console"
+	"github.com/swell-fleet/swell/internal/cli/display"
+)
+
+// width is a terminal with a number of columns.
+type width int
+
+// Size implements console.Screen.
+func (w width) Size() (columns, rows int, ok bool) { return int(w), 24, true }
+
+// shown is what a command shows on a terminal of that width. No line of it is wider.
+func shown(t *testing.T, address string, columns int, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c := &console.Console{
+		In: strings.NewReader(""), Out: &out, Err: &errs, Environ: []string{"SWELL_URL=" + address}, Screen: width(columns),
+		Clock: func() time.Time { return time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC) },
+	}
+	require.Equal(t, console.ExitOK, cli.Run(t.Context(), c, args), errs.String())
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, display.Width(strings.TrimSuffix(line, "\n")), columns, line)
+	}
+	return out.String()
+}
+
+// Eighty columns hold the list of orchestrations with what succeeded and failed, and IDs that commands accept.
+func TestOrchestrationsOnANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	row := func(id, state, stats string) string {
+		return `{"orchestrationID":"` + id + `-0000-4000-8000-000000000001","type":"upgradeCluster","state":"` + state + `","description":"81 runtimes",
+			"createdAt":"2030-01-01T11:00:00Z","updatedAt":"2030-01-01T11:30:00Z","parameters":{"version":"1.34.7"},"operationStats":` + stats + `}`
+	}
+	address, _ := answering(t, map[string]string{"GET/orchestrations": `{"data":[` + row("7530aaaa", "canceled", `{"succeeded":8,"canceled":73}`) + "," +
+		row("7531bbbb", "failed", `{"succeeded":1000,"failed":3}`) + `],"count":2,"totalCount":2}`})
+	require.Equal(t, ""+
+		"ID        TYPE            CREATED  STATE     VERSION       DONE  FAILED\n"+
+		"7530aaaa  upgradeCluster  1h ago   canceled  1.34.7        8/81       -\n"+
+		"7531bbbb  upgradeCluster  1h ago   failed    1.34.7   1000/1003       3\n"+
+		"2 orchestrations\n", shown(t, address, 80, "orchestrations", "--page", "1"))
+	require.Contains(t, shown(t, address, 140, "orchestrations", "--page", "1"), "7530aaaa-0000-4000-8000-000000000001  upgradeCluster  1h ago   canceled  1.34.7        8/81       -  81 runtimes\n")
+}
+
+// The reason of a failure is read to its end, and its state is told once.
+func TestReasonsOnANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	row := func(n, state, description string) string {
+		return `{"operationID":"` + n + `-0000-4000-8000-000000000001","shootName":"c-` + n + `","state":"` + state + `","description":"` + description + `"}`
+	}
+	address, _ := answering(t, map[string]string{
+		"GET/orchestrations/o-1": `{"orchestrationID":"o-1","state":"failed"}`,
+		"GET/orchestrations/o-1/operations": `{"data":[` + row("00000001", "failed", "failed: the quota of the account is used up in the region eu-central-1, and nobody raised it") + "," +
+			row("00000002", "canceled", "canceled: orchestration was canceled") + "," + row("00000003", "succeeded", "succeeded") + "," +
+			row("00000004", "failed", "failedly") + `],"count":4,"totalCount":4}`,
+	})
+	require.Equal(t, ""+
+		"SHOOT       STATE      PLAN  WINDOW  TOOK  OPERATION ID\n"+
+		"c-00000001  failed     -     -          -  00000001-0000-4000-8000-000000000001\n"+
+		"    the quota of the account is used up in the region eu-central-1, and nobody\n"+
+		"    raised it\n"+
+		"c-00000002  canceled   -     -          -  00000002-0000-4000-8000-000000000001\n"+
+		"    orchestration was canceled\n"+
+		"c-00000003  succeeded  -     -          -  00000003-0000-4000-8000-000000000001\n"+
+		"c-00000004  failed     -     -          -  00000004-0000-4000-8000-000000000001\n"+
+		"    failedly\n"+
+		"4 operations\n", shown(t, address, 80, "orchestrations", "o-1", "operations", "--page", "1"))
+	require.Contains(t, run(t, address, "orchestrations", "o-1", "operations", "--page", "1").out, "\tcanceled: orchestration was canceled\t", "programs get it as it is")
+}
