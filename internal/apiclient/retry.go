@@ -123,13 +123,21 @@ func neverConnected(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// hopeless says whether the next try would fail for the same reason: trust is missing, the server does not speak TLS, or the token of
-// the HTTP client could not be had.
+// hopeless says whether the next try would fail for the same reason: trust is missing on one of the two sides, the server does not speak TLS, there is no
+// server of that name, or the token of the HTTP client could not be had.
 func hopeless(err error) bool {
 	var verification *tls.CertificateVerificationError
 	var retrieval *oauth2.RetrieveError
 	var token *TokenError
-	return errors.As(err, &verification) || errors.As(err, &retrieval) || errors.As(err, &token) || errors.Is(err, http.ErrSchemeMismatch)
+	var name *net.DNSError
+	return Distrusted(err) || errors.As(err, &name) && name.IsNotFound || errors.As(err, &verification) || errors.As(err, &retrieval) || errors.As(err, &token) || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// Distrusted reports whether the server broke the TLS handshake off, as when it asks for a certificate that the client does not have.
+func Distrusted(err error) bool {
+	var op *net.OpError
+	// crypto/tls has no type for alerts of the other side.
+	return errors.As(err, &op) && op.Op == "remote error"
 }
 
 // TokenError is what the transport of an HTTP client returns when the token that a request needs cannot be had. Such a request is not repeated.

@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -195,6 +196,26 @@ func TestWhatCannotGetBetterIsNotRepeated(t *testing.T) {
 		client := New(Options{BaseURL: server.URL, HTTPClient: &http.Client{Transport: &http.Transport{}}, FirstPause: time.Hour})
 		_, err := Get[thing](t.Context(), client, []string{"things"}, nil)
 		require.ErrorContains(t, err, "certificate")
+	})
+	t.Run("a server that asks for a certificate", func(t *testing.T) {
+		t.Parallel()
+		server := httptest.NewUnstartedServer(answer(`{}`))
+		server.Config.ErrorLog = silent()
+		server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert} //nolint:gosec // the version does not matter here
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		client := New(Options{BaseURL: server.URL, HTTPClient: server.Client(), FirstPause: time.Hour})
+		_, err := Get[thing](t.Context(), client, []string{"things"}, nil)
+		require.True(t, Distrusted(err), err)
+	})
+	t.Run("a server that there is not", func(t *testing.T) {
+		t.Parallel()
+		transport := roundTrip(func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "keb.example", IsNotFound: true}}
+		})
+		client := New(Options{BaseURL: "http://keb.example", HTTPClient: &http.Client{Transport: transport}, FirstPause: time.Hour})
+		_, err := Get[thing](t.Context(), client, []string{"things"}, nil)
+		require.ErrorContains(t, err, "no such host")
 	})
 	t.Run("a server without TLS", func(t *testing.T) {
 		t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +79,9 @@ func (a *access) server(c *console.Console, contexts *home.Contexts) error {
 		}
 	}
 	if address == "" && name == "" {
-		name = contexts.Current
+		if name = contexts.Current; name == "" && len(contexts.List) > 0 {
+			return fmt.Errorf("no context is the current one; choose with 'swell context use': %s", strings.Join(contexts.Names(), ", "))
+		}
 	}
 	switch {
 	case name != "":

@@ -3,6 +3,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/swell-fleet/swell/internal/apiclient"
 	"github.com/swell-fleet/swell/internal/app"
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/contexts"
@@ -113,13 +115,27 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 		return code
 	}
 	_, _ = fmt.Fprintln(c.Err, "swell: "+cleanLines(err.Error()))
-	if _, elsewhere := errors.AsType[*tokens.ProviderError](err); code == console.ExitUnavailable && !elsewhere {
+	if _, elsewhere := errors.AsType[*tokens.ProviderError](err); code == console.ExitUnavailable && !elsewhere && trust(err) == "" {
 		c.Notef("the server is expected at %s; --url or SWELL_URL names another one, 'swell serve' starts one", console.Clean(c.URL))
+	}
+	if hint := trust(err); hint != "" {
+		c.Notef("%s", hint)
 	}
 	if refused, ok := errors.AsType[*orchestration.Error](err); ok && refused.Status == http.StatusUnauthorized {
 		c.Notef("%s", unknown(c))
 	}
 	return code
+}
+
+// trust says what to do when one of the two sides does not trust the certificate of the other.
+func trust(err error) string {
+	if apiclient.Distrusted(err) {
+		return "the server asks for a client certificate, or does not accept this one; 'swell context add' takes --client-cert and --client-key"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "this machine does not trust the certificate; 'swell context add' takes --ca-file with the authority that made it"
+	}
+	return ""
 }
 
 // unknown says what to do when the server does not know who asks.

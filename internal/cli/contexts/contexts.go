@@ -26,7 +26,14 @@ A context is a server under a name, with the certificates and the login that go 
   swell context use prod
   swell login
   swell --context dev runtimes`,
+		Args:        cobra.ArbitraryArgs,
 		Annotations: map[string]string{console.Local: ""},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return console.Usagef("%q is nothing that can be done with contexts; known are add, use, list, remove", args[0])
+			}
+			return console.Usagef("say what to do: swell context add, use, list or remove")
+		},
 	}
 	cmd.AddCommand(addCommand(c), useCommand(c), listCommand(c), removeCommand(c))
 	return cmd
@@ -210,12 +217,14 @@ func removeCommand(c *console.Console) *cobra.Command {
 		ValidArgsFunction: complete(c),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var gone home.Context
-			shared := false
+			shared, current, left := false, false, 0
 			err := c.Home.ChangeContexts(cmd.Context(), func(contexts *home.Contexts) (err error) {
 				if gone, err = contexts.Get(args[0]); err != nil {
 					return console.Usagef("%w", err)
 				}
+				current = contexts.Current == gone.Name
 				contexts.Remove(gone.Name)
+				left = len(contexts.List)
 				shared = gone.Login != nil && contexts.Uses(*gone.Login)
 				return nil
 			})
@@ -223,6 +232,9 @@ func removeCommand(c *console.Console) *cobra.Command {
 				return err
 			}
 			c.Printf("Context %s was removed.\n", gone.Name)
+			if current && left > 0 {
+				c.Notef("It was the current one; 'swell context use' makes another one current, and until then commands ask for --context or --url.")
+			}
 			if gone.Login == nil || shared {
 				return nil
 			}

@@ -113,6 +113,17 @@ func (s *Session) locked(ctx context.Context, old string) (Tokens, error) {
 		return t, nil
 	}
 	fresh, err := s.ask(ctx, t)
+	if provider, ok := errors.AsType[*ProviderError](err); ok && provider.Ended() {
+		err = s.absent("the login has ended")
+		if s.Clock().Before(t.Expiry) {
+			return t, err
+		}
+		// Nothing of it is good any more.
+		if _, err := s.Folder.Remove(file(s.Login)); err != nil {
+			s.Note("the tokens of the login that has ended could not be removed: %v", err)
+		}
+		return Tokens{}, err
+	}
 	if fresh.RefreshToken != t.RefreshToken || fresh.IDToken != t.IDToken {
 		if err := save(s.Folder, fresh); err != nil {
 			s.Note("the renewed login could not be kept, so the next command may ask for a new one: %v", err)
@@ -136,10 +147,8 @@ func (s *Session) ask(ctx context.Context, t Tokens) (Tokens, error) {
 	fresh, err := s.provider.Renew(ctx, t)
 	provider, ok := errors.AsType[*ProviderError](err)
 	switch {
-	case err == nil, ctx.Err() != nil, ok && provider.Away:
+	case err == nil, ctx.Err() != nil, ok && (provider.Away || provider.Ended()):
 		return fresh, err
-	case ok && provider.Ended():
-		return fresh, s.absent("the login has ended")
 	default:
 		// The provider would say the same again.
 		return fresh, s.absent(err.Error())

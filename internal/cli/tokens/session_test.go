@@ -172,6 +172,9 @@ func TestTheEndOfALogin(t *testing.T) {
 			}
 
 			p.answers(nil)
+			_, kept, err := tokens.Load(folder, p.login())
+			require.NoError(t, err)
+			require.Equal(t, name != "revoked", kept, "what the provider has revoked is of no use any more")
 			if test.lasts {
 				return
 			}
