@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/swell-fleet/swell/internal/auth"
 )
 
 // Auth says whose tokens are accepted and what their owners may do. Without issuers the server serves callers on its own machine, as admins.
@@ -66,6 +68,11 @@ func (a API) Proxies() ([]netip.Prefix, error) {
 // checkAccess checks who may reach the server and how.
 func (c *Config) checkAccess(bad func(key, format string, args ...any)) {
 	if c.Auth.Enabled() {
+		for _, issuer := range c.Auth.Issuers {
+			if err := auth.CheckIssuer(issuer); err != nil {
+				bad("auth.issuers", "%v", err)
+			}
+		}
 		if len(c.Auth.Audiences) == 0 {
 			bad("auth.audiences", "it is empty, so tokens for any other service would be accepted; name the client ID that logs in")
 		}
