@@ -239,6 +239,15 @@ func TestWrap(t *testing.T) {
 	require.Empty(t, Wrap("", 10))
 }
 
+func TestATextHangsOnItsHead(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "head  one two", Hang("head", "one two", 13, 2))
+	require.Equal(t, "head  one\n  two", Hang("head", "one two", 12, 2))
+	require.Equal(t, "head\n  an-unbre\n  akable\n  word", Hang("head", "an-unbreakable word", 10, 2))
+	require.Equal(t, "a head that is too long\n  one", Hang("a head that is too long", "one", 10, 2))
+	require.Equal(t, "head  ", Hang("head", "", 80, 2))
+}
+
 func TestDetailsAreAligned(t *testing.T) {
 	t.Parallel()
 	var d Details

@@ -77,6 +77,28 @@ func Pad(s string, columns int, right bool) string {
 	return s + fill
 }
 
+// Hang writes a text after a head. Where one line is too narrow for both it goes on below, set in by some columns. It is broken at blanks, and words
+// only where they are wider than a line.
+func Hang(head, text string, columns, indent int) string {
+	if line := head + gap + text; Width(line) <= columns {
+		return line
+	}
+	var lines []string
+	line, between := head, gap
+	for _, word := range strings.Fields(text) {
+		if Width(line)+Width(between)+Width(word) > columns {
+			lines = append(lines, line)
+			pieces := broken(word, max(1, columns-indent))
+			for _, piece := range pieces[:len(pieces)-1] {
+				lines = append(lines, strings.Repeat(" ", indent)+piece)
+			}
+			line, word, between = strings.Repeat(" ", indent), pieces[len(pieces)-1], ""
+		}
+		line, between = line+between+word, " "
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
 // Wrap breaks the paragraphs of a text to a number of columns. Lines that begin with a space are kept as they are.
 func Wrap(text string, columns int) string {
 	var lines []string

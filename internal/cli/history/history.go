@@ -42,7 +42,7 @@ func OrchestrationColumns() []display.Column {
 // RuntimeColumns are the columns of the events of one runtime.
 func RuntimeColumns() []display.Column {
 	return []display.Column{
-		{Title: "TIME"}, {Title: "LEVEL"}, {Title: "EVENT"}, {Title: "STATE", Drop: 1}, {Title: "BY", Shrink: 12}, {Title: "ORCHESTRATION ID", Drop: 2},
+		{Title: "TIME"}, {Title: "LEVEL"}, {Title: "EVENT"}, {Title: "STATE", Drop: 1}, {Title: "BY", Shrink: 12}, {Title: "ORCHESTRATION ID"},
 		{Title: "OPERATION ID", Drop: 3}, {Title: "MESSAGE", Wrap: leastMessage},
 	}
 }
@@ -57,7 +57,22 @@ func OrchestrationCells(e *orchestration.Event, clock display.Clock) []string {
 
 // RuntimeCells are the cells of an event of a runtime.
 func RuntimeCells(e *orchestration.Event, clock display.Clock) []string {
-	return []string{clock.Exact(e.CreatedAt), e.Level, e.Kind, Change(e), e.User, e.OrchestrationID, e.OperationID, e.Message}
+	return []string{clock.Exact(e.CreatedAt), e.Level, e.Kind, Change(e), e.User, orchestrationID(e, clock), e.OperationID, e.Message}
+}
+
+// The lengths of IDs.
+const (
+	wholeID = 36
+	briefID = 8
+)
+
+// orchestrationID names the orchestration of an event: for a person by the first characters of its ID, which commands accept and which leave room for
+// the message.
+func orchestrationID(e *orchestration.Event, clock display.Clock) string {
+	if id := e.OrchestrationID; clock.Machine || len(id) != wholeID {
+		return id
+	}
+	return e.OrchestrationID[:briefID]
 }
 
 // Subject names the runtime that an event is about, by its Shoot where that is known; empty when it is about none.
@@ -78,8 +93,11 @@ func Change(e *orchestration.Event) string {
 	return e.From + " -> " + e.To
 }
 
-// Line is an event on a line of its own, for a person who watches events come.
-func Line(e *orchestration.Event, clock display.Clock) string {
+// lineIndent is how far a line goes on set in.
+const lineIndent = 4
+
+// Line is an event on a line of its own, for a person who watches events come; on several where the terminal is too narrow.
+func Line(e *orchestration.Event, clock display.Clock, columns int) string {
 	parts := []string{clock.Exact(e.CreatedAt), display.Pad(display.Text(e.Level), len(orchestration.EventLevelError), false)}
 	if subject := Subject(e); subject != "" {
 		parts = append(parts, display.Text(subject))
@@ -94,5 +112,5 @@ func Line(e *orchestration.Event, clock display.Clock) string {
 	if e.Message != "" {
 		what += ": " + display.Text(e.Message)
 	}
-	return strings.Join(append(parts, what), "  ")
+	return display.Hang(strings.Join(parts, "  "), what, columns, lineIndent)
 }

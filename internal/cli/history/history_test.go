@@ -29,8 +29,31 @@ func TestAnEventIsToldInOneLine(t *testing.T) {
 		"2030-01-01T02:11:05Z  info   rt-1  admitted (pending)": {CreatedAt: at, Level: "info", RuntimeID: "rt-1", InstanceID: "i-1", Kind: "admitted", From: "pending"},
 		"-  -      i-1  - (failed)":                             {InstanceID: "i-1", To: "failed"},
 	} {
-		require.Equal(t, want, history.Line(&e, machine))
+		require.Equal(t, want, history.Line(&e, machine, 200))
 	}
+}
+
+// On a narrow terminal a line is broken at blanks, so that it can be read and copied.
+func TestALineIsBrokenAtBlanks(t *testing.T) {
+	t.Parallel()
+	e := orchestration.Event{
+		CreatedAt: time.Date(2030, 1, 1, 2, 11, 5, 0, time.UTC), Level: "error", ShootName: "c-1", Kind: "finished", From: "in progress", To: "failed",
+		Message: "failed: the quota of the account is used up in the region eu-central-1, and nobody raised it",
+	}
+	require.Equal(t, ""+
+		"2030-01-01T02:11:05Z  error  c-1  finished (in progress -> failed): failed: the\n"+
+		"    quota of the account is used up in the region eu-central-1, and nobody\n"+
+		"    raised it", history.Line(&e, machine, 80))
+}
+
+// A person is told the beginning of the orchestration's ID, a program all of it.
+func TestTheOrchestrationOfAnEvent(t *testing.T) {
+	t.Parallel()
+	e := orchestration.Event{OrchestrationID: "7530aaaa-0000-4000-8000-000000000001"}
+	require.Contains(t, history.RuntimeCells(&e, machine), e.OrchestrationID)
+	require.Contains(t, history.RuntimeCells(&e, display.Clock{}), "7530aaaa")
+	e.OrchestrationID = "of-another-kind"
+	require.Contains(t, history.RuntimeCells(&e, display.Clock{}), "of-another-kind")
 }
 
 func TestLevels(t *testing.T) {
@@ -53,8 +76,8 @@ func TestColumnsAndCellsAgree(t *testing.T) {
 	require.Len(t, history.RuntimeCells(&orchestration.Event{}, machine), len(history.RuntimeColumns()))
 }
 
-// Whatever an event holds, its line is one line that moves no cursor.
-func TestPropertyALineIsOneLine(t *testing.T) {
+// Whatever an event holds, its line moves no cursor but to the next line, and is no wider than the terminal after its head.
+func TestPropertyALineIsHarmless(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\x1b]0;owned\a", "a\r\nb", "\u202egnp.exe", "\u2028", "\x9b2J", "\xff"}))
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,9 +85,13 @@ func TestPropertyALineIsOneLine(t *testing.T) {
 			Level: text.Draw(t, "level"), ShootName: text.Draw(t, "shoot"), Kind: text.Draw(t, "kind"), From: text.Draw(t, "from"),
 			To: text.Draw(t, "to"), User: text.Draw(t, "user"), Message: text.Draw(t, "message"),
 		}
-		line := history.Line(&e, machine)
-		require.False(t, strings.ContainsFunc(line, func(r rune) bool {
+		columns := rapid.IntRange(6, 300).Draw(t, "columns")
+		lines := strings.Split(history.Line(&e, machine, columns), "\n")
+		for _, line := range lines[1:] {
+			require.LessOrEqual(t, display.Width(line), columns, "%q", line)
+		}
+		require.False(t, strings.ContainsFunc(strings.Join(lines, ""), func(r rune) bool {
 			return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
-		}), "%q", line)
+		}), "%q", lines)
 	})
 }

@@ -125,8 +125,9 @@ func (f *follower) print(events []orchestration.Event) error {
 		return f.printEvents(events)
 	}
 	clock := f.clock()
+	columns, _ := f.console.Size()
 	for i := range events {
-		if _, err := fmt.Fprintln(f.console.Out, history.Line(&events[i], clock)); err != nil {
+		if _, err := fmt.Fprintln(f.console.Out, history.Line(&events[i], clock, columns)); err != nil {
 			return fmt.Errorf("write event: %w", err)
 		}
 	}
