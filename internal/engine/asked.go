@@ -78,6 +78,9 @@ func askedToRetry(req fleet.RetryRequest, result string) string {
 	text := "asked to repeat all that failed or were canceled"
 	if n := len(req.OperationIDs); n > 0 {
 		text = fmt.Sprintf("asked to repeat %d operations", n)
+		if n == 1 {
+			text = "asked to repeat 1 operation"
+		}
 	}
 	if req.Immediate {
 		text += ", without waiting for windows"

@@ -273,7 +273,7 @@ func (e *Engine) ImportRuntimes(ctx context.Context, actor fleet.Actor, source s
 		}
 		return tx.AppendEvents(ctx, []fleet.Event{{
 			At: tx.Now(), Kind: fleet.EventImported, Level: fleet.LevelInfo, Actor: actor,
-			Message: fmt.Sprintf("%s: %d runtimes added, %d changed, %d unchanged", source, result.Imported, result.Updated, result.Unchanged),
+			Message: fmt.Sprintf("%s: runtimes: %d added, %d changed, %d unchanged", source, result.Imported, result.Updated, result.Unchanged),
 		}})
 	})
 	if err != nil {

@@ -244,13 +244,13 @@ func TestTheHistorySaysWhoDidWhat(t *testing.T) {
 		}
 	}
 	require.Equal(t, string(fleet.EventImported), found["r-import"].Kind)
-	require.Contains(t, found["r-import"].Message, "1 runtimes added")
+	require.Contains(t, found["r-import"].Message, ": runtimes: 1 added")
 	require.Equal(t, string(fleet.EventForgotten), found["r-forget"].Kind)
 	require.Equal(t, "in-rt-1", found["r-forget"].InstanceID)
 	require.Equal(t, string(fleet.EventCreated), found["r-create"].Kind)
 	require.Equal(t, `created: upgradeCluster to 1.33.4 of {"target":"all"} by 7 workers`, found["r-create"].Message)
 	require.Equal(t, string(fleet.EventRetry), found["r-retry"].Kind)
-	require.Contains(t, found["r-retry"].Message, "asked to repeat 1 operations")
+	require.Contains(t, found["r-retry"].Message, "asked to repeat 1 operation: ")
 	require.Equal(t, string(fleet.EventCancel), found["r-cancel"].Kind)
 
 	own := read[orchestration.EventList](t, f.get("/orchestrations/o-1/events", "Authorization", token)).Data

@@ -84,6 +84,8 @@ func describe(shoot *gardencorev1beta1.Shoot, kind gardencorev1beta1.LastOperati
 			step, steps, shoot.Spec.Kubernetes.Version)
 	case shoot.Spec.Hibernation != nil && shoot.Spec.Hibernation.Enabled != nil && *shoot.Spec.Hibernation.Enabled:
 		return fmt.Sprintf("Simulated reconciliation, step %d of %d: cluster is hibernated, no nodes to replace.", step, steps)
+	case pools == 1:
+		return fmt.Sprintf("Simulated reconciliation, step %d of %d: 1 worker pool is rolled.", step, steps)
 	default:
 		return fmt.Sprintf("Simulated reconciliation, step %d of %d: %d worker pools are rolled.", step, steps, pools)
 	}
