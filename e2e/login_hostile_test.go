@@ -2,7 +2,9 @@ package e2e_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -169,4 +171,31 @@ func parse(t *testing.T, address string) *url.URL {
 	parsed, err := url.Parse(address)
 	require.NoError(t, err)
 	return parsed
+}
+
+// A login that the server does not accept is not kept, and the one before it stays. Nobody has to log in to learn that nothing can be kept.
+func TestALoginThatIsOfNoUse(t *testing.T) {
+	t.Parallel()
+	issuer, other := landscape.NewIssuer(t, landscape.IssuerOptions{}), landscape.NewIssuer(t, landscape.IssuerOptions{})
+	s := server.StartLocal(t, nil, settingsOf(t, issuer))
+	u := loggedIn(t, s.URL, issuer, "ann")
+	liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/logins" {
+			_, _ = io.WriteString(w, `{"data":[{"issuer":"`+other.URL+`","clientID":"`+other.ClientID+`"}]}`)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="swell", error="invalid_token"`)
+		http.Error(w, `{"detail":"the token is meant\nfor another audience"}`, http.StatusUnauthorized)
+	}))
+	t.Cleanup(liar.Close)
+	r := u.logIn(t, other, "bob", "--url", liar.URL)
+	require.Equal(t, 5, r.code, r.err)
+	require.Contains(t, r.err, "the server does not accept its token")
+	require.Equal(t, 1, other.Requests(t).Received["revoke"])
+	require.Contains(t, u.does(t, "whoami"), "ann@example.com")
+	require.NotContains(t, u.does(t, "context", "list"), liar.URL)
+
+	u.env = append(u.env, "SWELL_HOME=/proc/nowhere")
+	require.Contains(t, u.fails(t, 1, "login", "--no-browser"), "keep the login")
+	require.Equal(t, 1, issuer.Requests(t).Received["authorize"], "nobody was sent to log in for nothing")
 }

@@ -70,10 +70,6 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	}
 	// What is known of an earlier login does not matter any more.
 	c.Source = nil
-	// It would be a pity to find out after the user has logged in.
-	if err := c.Home.Try(); err != nil {
-		return fmt.Errorf("keep the login: %w", err)
-	}
 	login, err := choose(ctx, c, o.asked)
 	if errors.Is(err, errNoLogin) {
 		c.Printf("%s asks for no login.\n", display.Text(c.URL))
@@ -82,6 +78,10 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	if err != nil {
 		return err
 	}
+	// It would be a pity to find out after the user has logged in.
+	if err := c.Home.Try(); err != nil {
+		return fmt.Errorf("keep the login: %w", err)
+	}
 	got, err := o.ask(ctx, c, login)
 	if err != nil {
 		return err
@@ -89,6 +89,7 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	c.Source = tokens.Given{Text: got.IDToken}
 	who, err := console.Call(c, func() (orchestration.Identity, error) { return c.Orchestrations(ctx).WhoAmI() })
 	if refused, ok := errors.AsType[*orchestration.Error](err); ok && refused.Status == http.StatusUnauthorized {
+		c.Revoke(ctx, got)
 		return fmt.Errorf("the provider logged you in, but the server does not accept its token: %w", err)
 	}
 	if saveErr := keep(ctx, c, got); saveErr != nil {
