@@ -33,7 +33,7 @@ func TestWhoMayNotIsNotAsked(t *testing.T) {
 			address, requests := answering(t, map[string]string{
 				"GET/whoami": test.whoami, previewAnswer: foreseen(oneRuntime), upgradeAnswer: accepted, "GET/orchestrations/o-1": running,
 			})
-			for _, args := range []string{"upgrade cluster --target all", "orchestrations o-1 cancel"} {
+			for _, args := range []string{"upgrade cluster --target all", "orchestrations o-1 cancel", "runtimes forget i-1"} {
 				got := upgrading(t, address, "y\n", strings.Fields(args)...)
 				require.Equal(t, console.ExitRefused, got.code, args)
 				require.Contains(t, got.err, test.says, args)

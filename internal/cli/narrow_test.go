@@ -58,7 +58,7 @@ func TestReasonsOnANarrowTerminal(t *testing.T) {
 		return `{"operationID":"` + n + `-0000-4000-8000-000000000001","shootName":"c-` + n + `","state":"` + state + `","description":"` + description + `"}`
 	}
 	address, _ := answering(t, map[string]string{
-		"GET/orchestrations/o-1": `{"orchestrationID":"o-1","state":"failed"}`,
+		"GET/orchestrations/o-1": `{"orchestrationID":"o-1","state":"failed","createdAt":"2030-01-01T11:00:00Z","updatedAt":"2030-01-01T11:30:00Z","operationStats":{"failed":2,"canceled":1,"succeeded":1}}`,
 		"GET/orchestrations/o-1/operations": `{"data":[` + row("00000001", "failed", "failed: the quota of the account is used up in the region eu-central-1, and nobody raised it") + "," +
 			row("00000002", "canceled", "canceled: orchestration was canceled") + "," + row("00000003", "succeeded", "succeeded") + "," +
 			row("00000004", "failed", "failedly") + `],"count":4,"totalCount":4}`,
@@ -74,5 +74,9 @@ func TestReasonsOnANarrowTerminal(t *testing.T) {
 		"c-00000004  failed     -     -          -  00000004-0000-4000-8000-000000000001\n"+
 		"    failedly\n"+
 		"4 operations\n", shown(t, address, 80, "orchestrations", "o-1", "operations", "--page", "1"))
+	// So are those at the end of the watching.
+	got := speaking(t, []string{"SWELL_URL=" + address}, "", "orchestrations", "o-1", "watch")
+	require.Equal(t, console.ExitFailed, got.code, got.err)
+	require.Regexp(t, `(?m)^c-00000001 +the quota of the account is used up in the region eu-central-1, and nobody raised it$`, got.out)
 	require.Contains(t, run(t, address, "orchestrations", "o-1", "operations", "--page", "1").out, "\tcanceled: orchestration was canceled\t", "programs get it as it is")
 }

@@ -22,8 +22,10 @@ func topics() []*cobra.Command {
   3    an orchestration that was waited for was canceled,
        or a question was not answered with yes
   4    the server did not answer, or is not able to at the moment
-  5    the server refused who asked or what was asked (status 4xx),
-       or there is no login any more
+       (status 429, 502, 503, 504)
+  5    the server refused who asked or what was asked (any other status 4xx; of
+       several runtimes to be forgotten, at least one), or there is no login
+       any more
   130  a signal ended the command; an orchestration that was watched goes on
 
 With cancel --wait, being canceled is the wanted end: exit code 0.`,

@@ -2,7 +2,6 @@ package orchestrations
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
@@ -48,18 +47,10 @@ const leastText = 30
 
 // reason is describe beside a column that has the state: a person is not told it twice.
 func reason(op orchestration.OperationResponse, clock display.Clock) string {
-	text := describe(op, clock)
 	if clock.Machine {
-		return text
+		return describe(op, clock)
 	}
-	rest, doubled := strings.CutPrefix(text, op.State)
-	if doubled && rest == "" {
-		return ""
-	}
-	if after, found := strings.CutPrefix(rest, ": "); doubled && found {
-		return after
-	}
-	return text
+	return progress.Reworded(op.State, describe(op, clock))
 }
 
 // oneOperation settles which operation is meant where one at most can be: by an argument or by the flag.

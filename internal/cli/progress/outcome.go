@@ -3,6 +3,7 @@ package progress
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
@@ -11,6 +12,21 @@ import (
 
 // maxFailures is how many failed operations are listed at the end.
 const maxFailures = 10
+
+// leastReason is the number of columns from which on a reason stands beside its Shoot.
+const leastReason = 30
+
+// Reworded is the description of an operation for a person who sees its state beside it: without the word of the state that it begins with.
+func Reworded(state, description string) string {
+	rest, doubled := strings.CutPrefix(description, state)
+	if doubled && rest == "" {
+		return ""
+	}
+	if after, found := strings.CutPrefix(rest, ": "); doubled && found {
+		return after
+	}
+	return description
+}
 
 // Wait follows an orchestration to its end, tells the outcome, and turns it into the exit code: nil when it succeeded.
 func Wait(ctx context.Context, c *console.Console, id string, format console.Format) error {
@@ -62,9 +78,13 @@ func tellFailures(ctx context.Context, c *console.Console, status orchestration.
 		return
 	}
 	c.Printf("\n")
-	table := display.NewTable(c, display.Column{Title: "FAILED"}, display.Column{Title: "REASON", Shrink: 20})
+	table := display.NewTable(c, display.Column{Title: "FAILED"}, display.Column{Title: "REASON", Wrap: leastReason})
 	for _, op := range list.Data {
-		table.Row(op.ShootName, op.Description)
+		reason := op.Description
+		if c.IsTerminal() {
+			reason = Reworded(op.State, reason)
+		}
+		table.Row(op.ShootName, reason)
 	}
 	if err := table.Print(); err != nil {
 		c.Notef("%s", err.Error())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swell-fleet/swell/internal/cli/caller"
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/orchestration"
@@ -113,6 +114,10 @@ const maxNamed = 10
 
 // ask shows what the server knows of the runtimes and asks whether they shall be forgotten.
 func (f *forgetting) ask(ctx context.Context) error {
+	server, err := caller.Admin(ctx, f.console)
+	if err != nil {
+		return err
+	}
 	named := f.ids[:min(len(f.ids), maxNamed)]
 	page, err := console.Call(f.console, func() (runtime.RuntimesPage, error) {
 		return f.console.Runtimes(ctx).ListRuntimes(runtime.ListParameters{
@@ -126,6 +131,7 @@ func (f *forgetting) ask(ctx context.Context) error {
 	for i := range page.Data {
 		known[page.Data[i].InstanceID] = &page.Data[i]
 	}
+	f.console.Printf("Server: %s\n", server)
 	table := display.NewTable(f.console, display.Column{Title: "INSTANCE ID"}, display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"})
 	for _, id := range named {
 		if rt := known[id]; rt != nil {
