@@ -43,7 +43,10 @@ func (c *call) fullID(id string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("no orchestration has the ID %q, and none of the newest %s begins with it: %w", id, display.Number(searched), err)
+		return "", &console.ExitError{
+			Code: console.ExitRefused,
+			Err:  fmt.Errorf("no orchestration has the ID %q, and that of none of the newest %s begins with it", id, display.Number(searched)),
+		}
 	case 1:
 		return found[0], nil
 	default:
