@@ -1,4 +1,4 @@
-package caller
+package caller_test
 
 import (
 	"testing"
