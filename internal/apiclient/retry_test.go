@@ -201,7 +201,7 @@ func TestWhatCannotGetBetterIsNotRepeated(t *testing.T) {
 		t.Parallel()
 		server := httptest.NewUnstartedServer(answer(`{}`))
 		server.Config.ErrorLog = silent()
-		server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert} //nolint:gosec // the version does not matter here
+		server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 		server.StartTLS()
 		t.Cleanup(server.Close)
 		client := New(Options{BaseURL: server.URL, HTTPClient: server.Client(), FirstPause: time.Hour})
