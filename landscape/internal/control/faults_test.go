@@ -97,7 +97,7 @@ func TestAPIServerIsAwayForAWhile(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, map[string]any{"shoots": 1})
 	ctx := context.Background()
-	f.control(http.MethodPost, "/faults", "api: [{action: refuse, for: 400ms}]", nil)
+	f.control(http.MethodPost, "/faults", "api: [{action: refuse, for: 3s}]", nil)
 	list := func() error {
 		_, err := f.client.CoreV1beta1().CloudProfiles().List(ctx, metav1.ListOptions{})
 		return err
