@@ -56,6 +56,7 @@ func TestWhoMayReachTheServer(t *testing.T) {
 		{public, map[string]string{"tls-terminated-elsewhere": "true", "auth-issuers": "", "auth-audiences": ""}, "listen"},
 		{local, map[string]string{"auth-issuers": ""}, "auth.issuers"},
 		{local, map[string]string{"auth-issuers": "https://login.example,http://login.corp"}, "auth.issuers"},
+		{local, map[string]string{"auth-issuers": "login.example"}, "auth.issuers"},
 		{local, map[string]string{"auth-issuers": "", "auth-audiences": "", "auth-client-id": "swell"}, "auth.issuers"},
 		{local, map[string]string{"auth-issuers": "", "auth-audiences": "", "auth-scopes": "openid"}, "auth.issuers"},
 		{local, map[string]string{"auth-audiences": ""}, "auth.audiences"},
