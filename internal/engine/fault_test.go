@@ -64,16 +64,23 @@ func TestAnOutageOfTheBackend(t *testing.T) {
 	s.waitFor(t, id, inState(fleet.Succeeded))
 	s.waitFor(t, second, inState(fleet.Succeeded))
 	require.False(t, p.BackendDown(clusterType))
-	families, err := registry.Gather()
-	require.NoError(t, err)
-	values := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			values[f.GetName()] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+	value := func(name string) float64 {
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		sum := 0.0
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == name {
+					sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+				}
+			}
 		}
+		return sum
 	}
-	require.InDelta(t, 16, values["swell_engine_operations_finished_total"], 0)
-	require.InDelta(t, 0, values["swell_engine_backend_down"], 0)
+	// What is stored is counted right afterwards.
+	require.Eventually(t, func() bool { return value("swell_engine_operations_finished_total") >= 16 }, patience, 10*time.Millisecond)
+	require.InDelta(t, 16, value("swell_engine_operations_finished_total"), 0)
+	require.InDelta(t, 0, value("swell_engine_backend_down"), 0)
 }
 
 // A right that goes away on the way fails nothing: operations wait, also longer than their time limit and although everything can still be read, and go on

@@ -65,7 +65,8 @@ type Limits struct {
 	SweepEvery time.Duration
 	// CheckEvery is how long after a step the next one is due when the executor does not say. The default is 10 s.
 	CheckEvery time.Duration
-	// BackoffFrom and BackoffTo are the shortest and the longest wait after a passing fault. The defaults are 1 s and 30 s.
+	// BackoffFrom and BackoffTo are the shortest and the longest wait after a passing fault. The defaults are 1 s and 10 s: a backend that is
+	// away altogether is the breaker's business, and one that answers most of the time should not keep an operation waiting for long.
 	BackoffFrom, BackoffTo time.Duration
 	// GroupFor is how long a finished step waits for others to be written together with. The default is 3 ms.
 	GroupFor time.Duration
@@ -85,7 +86,7 @@ func (l Limits) withDefaults() Limits {
 	l.SweepEvery = cmp.Or(l.SweepEvery, 3*time.Second)
 	l.CheckEvery = cmp.Or(l.CheckEvery, 10*time.Second)
 	l.BackoffFrom = cmp.Or(l.BackoffFrom, time.Second)
-	l.BackoffTo = cmp.Or(l.BackoffTo, 30*time.Second)
+	l.BackoffTo = cmp.Or(l.BackoffTo, 10*time.Second)
 	l.GroupFor = cmp.Or(l.GroupFor, 3*time.Millisecond)
 	l.GroupSize = cmp.Or(l.GroupSize, 200)
 	l.Lanes = cmp.Or(l.Lanes, 1)
