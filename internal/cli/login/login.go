@@ -60,10 +60,10 @@ No login is needed where SWELL_TOKEN or --token-file brings a token.`,
 }
 
 func (o *options) run(ctx context.Context, c *console.Console) error {
-	switch {
-	case slices.Contains(c.Globals, "--token-file"):
+	switch from := origin(c.Source); {
+	case from == fromFile:
 		return console.Usagef("--token-file brings the token; no login is needed")
-	case c.Getenv(console.TokenVariable) != "":
+	case from == fromEnvironment:
 		return console.Usagef("%s is set and would be used instead of the login; unset it first", console.TokenVariable)
 	case o.port < 0 || o.port > 65535:
 		return console.Usagef("--port %d: ports are numbers up to 65535", o.port)

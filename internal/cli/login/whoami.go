@@ -72,18 +72,25 @@ func ask(ctx context.Context, c *console.Console) (whoami, error) {
 	return who, nil
 }
 
-// origin says where a token comes from.
+// Where a token comes from.
+const (
+	fromLogin       = "login"
+	fromFile        = "file"
+	fromEnvironment = "environment"
+)
+
+// origin says where a token comes from; empty where there is none.
 func origin(source tokens.Source) string {
 	switch source := source.(type) {
 	case *tokens.Session:
-		return "login"
+		return fromLogin
 	case tokens.Given:
 		if source.Origin == console.TokenVariable {
-			return "environment"
+			return fromEnvironment
 		}
-		return "file"
+		return fromFile
 	case tokens.File:
-		return "file"
+		return fromFile
 	default:
 		return ""
 	}
@@ -91,7 +98,7 @@ func origin(source tokens.Source) string {
 
 func (w *whoami) print(c *console.Console) {
 	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
-	about := map[string]string{"login": "of the login", "file": "of --token-file", "environment": "of " + console.TokenVariable}[w.Token]
+	about := map[string]string{fromLogin: "of the login", fromFile: "of --token-file", fromEnvironment: "of " + console.TokenVariable}[w.Token]
 	if about != "" && w.TokenExpiresAt != nil {
 		about += ", until " + clock.Both(*w.TokenExpiresAt)
 	}
