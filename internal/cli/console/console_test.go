@@ -40,7 +40,7 @@ func TestExitCodes(t *testing.T) {
 	for code, errs := range map[int][]error{
 		console.ExitFailed: {errors.New("x"), &orchestration.Error{Status: 500}},
 		console.ExitUsage:  {console.Usagef("x"), fmt.Errorf("wrapped: %w", console.Usagef("x"))},
-		console.ExitUnavailable: {&url.Error{Op: "Get", Err: io.EOF}, &orchestration.Error{Status: 503}, &orchestration.Error{Status: 429}, fmt.Errorf("x: %w", context.DeadlineExceeded),
+		console.ExitUnavailable: {&url.Error{Op: "Get", Err: io.EOF}, &orchestration.Error{Status: 503}, &orchestration.Error{Status: 429}, &orchestration.Error{Status: 408}, fmt.Errorf("x: %w", context.DeadlineExceeded),
 			&orchestration.Error{}, fmt.Errorf("after 6 tries: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")}), io.ErrUnexpectedEOF},
 		console.ExitRefused:     {&orchestration.Error{Status: 400}, &orchestration.Error{Status: 403}, fmt.Errorf("x: %w", &orchestration.Error{Status: 404})},
 		console.ExitInterrupted: {context.Canceled, &url.Error{Op: "Get", Err: context.Canceled}, &console.ExitError{Code: console.ExitInterrupted}},

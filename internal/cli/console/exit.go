@@ -92,7 +92,7 @@ func ExitCode(err error) int {
 func statusCode(status int) int {
 	switch {
 	// An error without a status is that of a request that got no answer.
-	case status == 0, status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+	case status == 0, status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
 		return ExitUnavailable
 	case status >= 400 && status < 500:
 		return ExitRefused

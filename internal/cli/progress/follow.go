@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
@@ -149,10 +148,9 @@ func (f *follower) take(got answer) error {
 		f.rate.add(now, f.snap.done())
 		return nil
 	}
-	if refused, ok := errors.AsType[*orchestration.Error](got.err); ok && hopeless(refused.Status) {
-		return got.err
-	}
-	if _, ok := errors.AsType[*tokens.AbsentError](got.err); ok {
+	switch console.ExitCode(got.err) {
+	case console.ExitRefused, console.ExitUsage:
+		// The same question will get the same answer.
 		return got.err
 	}
 	if f.since.IsZero() {
@@ -160,11 +158,6 @@ func (f *follower) take(got answer) error {
 	}
 	f.failure = got.err
 	return nil
-}
-
-// hopeless reports whether the same question will get the same answer.
-func hopeless(status int) bool {
-	return status >= 400 && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
 }
 
 func (f *follower) show() {

@@ -29,6 +29,8 @@ type Session struct {
 	mu       sync.Mutex
 	held     Tokens
 	provider *Provider
+	// last is the token that the provider does not renew any more; it is used to its end without asking again.
+	last string
 	// asking is true while the tokens are renewed.
 	asking atomic.Bool
 }
@@ -53,7 +55,7 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 		return "", err
 	}
 	// Whether a token that cannot be renewed is still good, the server knows better than the clock of this machine.
-	if t.fresh(s.Clock()) || t.RefreshToken == "" {
+	if t.fresh(s.Clock()) || t.RefreshToken == "" || t.IDToken == s.last && s.Clock().Before(t.Expiry) {
 		s.held = t
 		return t.IDToken, nil
 	}
@@ -85,6 +87,9 @@ func (s *Session) renew(ctx context.Context, old string, usable time.Time) (stri
 		s.held = fresh
 		return fresh.IDToken, nil
 	case fresh.IDToken == old && s.Clock().Before(usable):
+		if _, over := errors.AsType[*AbsentError](err); over {
+			s.last = old
+		}
 		return old, nil
 	default:
 		return "", err
