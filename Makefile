@@ -29,8 +29,9 @@ test: ## run all tests, with the race detector
 	@$(timed) "test demo" $(MAKE) --no-print-directory test-demo
 	@$(timed) "test product" $(MAKE) --no-print-directory test-product
 
+# SQLite is C that was translated to Go, and does with pointers what C does. Checks of each of them find nothing and take two thirds of the time.
 test-product:
-	@SWELL_LANDSCAPE="$(CURDIR)/$(landscape)" go test -race -timeout 15m ./...
+	@SWELL_LANDSCAPE="$(CURDIR)/$(landscape)" go test -race -gcflags='modernc.org/...=-d=checkptr=0' -timeout 15m ./...
 
 # Gardener's API server takes minutes to compile for the race detector, so the landscape's tests share the plain build.
 test-landscape:

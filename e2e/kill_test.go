@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/swell-fleet/swell/internal/testkit/await"
@@ -213,6 +215,23 @@ func TestTwoServersKilledInTurnUpgradeEachShootOnce(t *testing.T) {
 }
 
 // A server that is frozen until it counts as dead finds, when it goes on, that others have taken over, and changes nothing any more.
+// freezeInAStep freezes a server while it has steps of operations in hand. What lies between two steps needs no taking over: its jobs are there for everybody.
+func freezeInAStep(t *testing.T, p *server.Process, database string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+	await.That(t, "the server is frozen in a step", func() error {
+		p.Freeze(t)
+		var steps int
+		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM river_job WHERE queue = 'steps' AND state = 'running'").Scan(&steps); err != nil || steps > 0 {
+			return err
+		}
+		p.Thaw(t)
+		return errors.New("it has none in hand")
+	})
+}
+
 func TestAFrozenServerIsReplacedAndDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	f := landscape.New(t, landscape.Options{Shoots: 24, Version: "1.34.5", ReconcileTime: time.Second})
@@ -229,7 +248,7 @@ func TestAFrozenServerIsReplacedAndDoesNoHarm(t *testing.T) {
 		return nil
 	})
 	require.Positive(t, inProgress(t, frozen, id))
-	frozen.Freeze(t)
+	freezeInAStep(t, frozen, settings["database-url"])
 	other := server.StartProcess(t, settings)
 	await.That(t, "its operations are taken over", func() error {
 		if other.Metric(t, "swell_engine_take_overs_total") == 0 {

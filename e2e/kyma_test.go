@@ -137,7 +137,7 @@ func TestTroubleWithTheProvisionerStartsNothingTwice(t *testing.T) {
 provisioner:
   api:
     - {action: lose, resources: [upgradeRuntime], times: 4}
-    - {action: status, code: 500, resources: [runtimeStatus, runtimeOperationStatus], times: 15}
+    - {action: status, code: 500, resources: [runtimeStatus, runtimeOperationStatus], times: 6}
 `})
 	s := server.StartLocal(t, nil, with(settingsFor(t, f), "executor-upgrade-kyma", "provisioner", "provisioner-url", f.Provisioner, "engine-poll-interval", "200ms"))
 	s.Ready(t)

@@ -238,7 +238,7 @@ func TestAProviderThatIsDown(t *testing.T) {
 	answer := s.Send(t, http.MethodGet, "/runtimes", "", "Authorization", "Bearer "+token)
 	require.Equal(t, http.StatusServiceUnavailable, answer.Status, answer.Body)
 	require.NotEmpty(t, answer.Header.Get("Retry-After"))
-	require.Contains(t, s.Send(t, http.MethodGet, "/readyz", "").Body, "degraded")
+	s.Degraded(t)
 	u := newUser(t, s.URL)
 	text := u.fails(t, 4, "login")
 	require.Contains(t, text, "ask the provider "+issuer.URL)

@@ -45,7 +45,7 @@ func TestTheAPIServerGoesAwayAndComesBack(t *testing.T) {
 		}
 		return nil
 	})
-	require.Contains(t, s.Send(t, "GET", "/readyz", "").Body, "degraded")
+	s.Degraded(t)
 	require.Positive(t, s.Metric(t, `swell_engine_backend_down{backend="gardener"}`))
 	<-time.After(time.Until(began.Add(outage)))
 	f.ClearFaults(t)
@@ -117,7 +117,7 @@ func TestAServerStartsWithoutTheAPIServer(t *testing.T) {
 		return nil
 	})
 	require.Equal(t, orchestration.Pending, s.Orchestration(t, id).State)
-	require.Contains(t, s.Send(t, "GET", "/readyz", "").Body, "degraded")
+	s.Degraded(t)
 	f.ClearFaults(t)
 	s.Ended(t, id, orchestration.Succeeded)
 	requireOneWriteForEach(t, f)

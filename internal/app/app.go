@@ -213,7 +213,7 @@ func (a *App) newEngine(ctx context.Context, st *store.Store, jobs *riverjobs.Jo
 	}
 	var resolver fleet.Resolver = noTargets{}
 	if garden.shoots != nil {
-		resolver = inventory.NewTargets(garden.shoots, st, rules, telemetry.Logrus(a.logger))
+		resolver = inventory.NewTargets(garden.shoots, st, garden.source, rules, telemetry.Logrus(a.logger))
 	}
 	var sightings fleet.Sightings
 	if garden.source != nil {

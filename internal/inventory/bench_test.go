@@ -50,7 +50,7 @@ func BenchmarkPreview(b *testing.B) {
 	}
 	shoots := newCache(b, clock.Now, objects...)
 	require.NoError(b, inventory.NewGardenerSource(shoots.Shoots, s, silent).Sync(b.Context()))
-	targets := inventory.NewTargets(shoots.Shoots, s, nil, nil)
+	targets := inventory.NewTargets(shoots.Shoots, s, nil, nil, nil)
 	o := &fleet.Orchestration{Type: orchestration.UpgradeClusterOrchestration, State: fleet.Pending}
 	o.Parameters.Strategy.Schedule = orchestration.MaintenanceWindow
 	b.ReportAllocs()

@@ -32,6 +32,9 @@ type Store interface {
 	ListRuntimes(ctx context.Context, f fleet.RuntimeFilter, p fleet.Page) ([]fleet.Runtime, int, error)
 }
 
+// firstAgain is after what time the first comparison is tried again.
+const firstAgain = 5 * time.Second
+
 // putChunk is how many documents go into one transaction, so that none keeps others waiting.
 const putChunk = 500
 
@@ -59,9 +62,11 @@ type GardenerSource struct {
 	// missing has since when runtimes of this source have no Shoot, by instance ID.
 	missing map[string]time.Time
 
-	mu      sync.Mutex
-	failure error
-	failed  time.Time
+	mu sync.Mutex
+	// caughtUp is true from when the store has had every Shoot that it takes.
+	caughtUp bool
+	failure  error
+	failed   time.Time
 }
 
 // NewGardenerSource returns a source; Run drives it.
@@ -127,10 +132,15 @@ func (g *GardenerSource) Run(ctx context.Context) error {
 func (g *GardenerSource) next() time.Duration {
 	g.syncing.Lock()
 	defer g.syncing.Unlock()
-	if len(g.missing) > 0 || g.Healthy(context.Background()) != nil {
+	switch {
+	case g.CaughtUp() != nil:
+		// Orchestrations wait for it.
+		return min(firstAgain, g.full)
+	case len(g.missing) > 0 || g.Healthy(context.Background()) != nil:
 		return min(g.grace, g.full)
+	default:
+		return g.full
 	}
-	return g.full
 }
 
 // noteUpdate notes an update unless it leaves what the runtime is made of as it was, as the progress of an operation does.
@@ -151,11 +161,27 @@ func noteUpdate(before, after any, note func()) {
 func (g *GardenerSource) Healthy(context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.failure == nil {
+	switch {
+	case g.failure != nil:
+		return fleet.Unavailable("runtimes are not taken over from the Shoots since "+g.failed.UTC().Format(time.RFC3339), g.failure)
+	case !g.caughtUp:
+		return errNotCaughtUp
+	default:
 		return nil
 	}
-	return fleet.Unavailable("runtimes are not taken over from the Shoots since "+g.failed.UTC().Format(time.RFC3339), g.failure)
 }
+
+// CaughtUp returns nil once the store has had the runtimes of all Shoots that there were at the start, also when it cannot follow them any more.
+func (g *GardenerSource) CaughtUp() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.caughtUp {
+		return nil
+	}
+	return errNotCaughtUp
+}
+
+var errNotCaughtUp = fleet.Unavailable("the runtimes have not been taken over from the Shoots yet", nil)
 
 // Sync brings the store in line with the Shoots once. Documents that have not changed since they were written are passed over; from time to time all are
 // compared with the store.
@@ -172,6 +198,7 @@ func (g *GardenerSource) Sync(ctx context.Context) error {
 		g.failed = g.clock()
 	}
 	g.failure = err
+	g.caughtUp = g.caughtUp || inStep(err)
 	g.metrics.synced(g.clock(), err)
 	return err
 }
@@ -193,9 +220,8 @@ func (g *GardenerSource) sync(ctx context.Context) error {
 			byID[id] = shoot
 		}
 	}
-	err = errors.Join(g.putChanged(ctx, byID), g.putAbsent(ctx, byID, now))
-	if everything && (err == nil || fleet.KindOf(err) == fleet.KindInvalid) {
-		// What the store refuses will not be taken the next time either; the others are in step.
+	err = worst(g.putChanged(ctx, byID), g.putAbsent(ctx, byID, now))
+	if everything && inStep(err) {
 		g.fullAt = now
 	}
 	g.metrics.known.Set(float64(len(byID)))
@@ -230,7 +256,7 @@ func (g *GardenerSource) putChanged(ctx context.Context, shoots map[string]*gard
 		total.Updated += result.Updated
 		if err != nil {
 			failures = append(failures, err)
-			if fleet.KindOf(err) != fleet.KindInvalid {
+			if !inStep(err) {
 				break
 			}
 		}
@@ -238,8 +264,21 @@ func (g *GardenerSource) putChanged(ctx context.Context, shoots map[string]*gard
 	if total.Imported+total.Updated > 0 {
 		g.logger.InfoContext(ctx, "runtimes taken over from the shoots", "new", total.Imported, "changed", total.Updated)
 	}
-	return errors.Join(failures...)
+	return worst(failures...)
 }
+
+// worst joins errors. One that is not the refusal of a document stands alone, so that inStep does not overlook it.
+func worst(errs ...error) error {
+	for _, err := range errs {
+		if !inStep(err) {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inStep reports whether the store is in step with the Shoots after an error. What it refuses it will not take the next time either; the others are in it.
+func inStep(err error) bool { return err == nil || fleet.KindOf(err) == fleet.KindInvalid }
 
 // put writes documents in one transaction. When the store refuses one of them the others are written without it.
 func (g *GardenerSource) put(ctx context.Context, documents []document) (fleet.ImportResult, error) {
@@ -258,7 +297,7 @@ func (g *GardenerSource) put(ctx context.Context, documents []document) (fleet.I
 		}
 		return result, nil
 	}
-	if fleet.KindOf(err) != fleet.KindInvalid {
+	if !inStep(err) {
 		return fleet.ImportResult{}, fmt.Errorf("write runtimes: %w", err)
 	}
 	if len(documents) == 1 {
@@ -269,7 +308,7 @@ func (g *GardenerSource) put(ctx context.Context, documents []document) (fleet.I
 	second, err2 := g.put(ctx, documents[half:])
 	first.Imported += second.Imported
 	first.Updated += second.Updated
-	return first, errors.Join(err1, err2)
+	return first, worst(err1, err2)
 }
 
 // digestOf tells documents apart.

@@ -165,6 +165,7 @@ func TestManyShoots(t *testing.T) {
 	require.Error(t, source.Sync(t.Context()))
 	require.Equal(t, before+1, s.updates.Load(), "only what is refused is tried again")
 	require.ErrorIs(t, source.Healthy(t.Context()), fleet.ErrUnavailable)
+	require.NoError(t, source.CaughtUp(), "all others are there")
 }
 
 // Of two Shoots with one runtime ID always the same one speaks, so that they do not write over each other.
@@ -207,7 +208,8 @@ func TestSourceWithoutAStore(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, source.Register(registry))
 	require.Error(t, source.Register(registry))
-	require.NoError(t, source.Healthy(t.Context()))
+	require.ErrorIs(t, source.Healthy(t.Context()), fleet.ErrUnavailable)
+	require.ErrorIs(t, source.CaughtUp(), fleet.ErrUnavailable)
 
 	away := errors.New("the disk is full")
 	s.away.Store(&away)
@@ -215,10 +217,12 @@ func TestSourceWithoutAStore(t *testing.T) {
 	require.ErrorIs(t, source.Sync(t.Context()), away)
 	clock.Advance(time.Minute)
 	require.ErrorIs(t, source.Sync(t.Context()), away)
+	require.ErrorIs(t, source.CaughtUp(), fleet.ErrUnavailable)
 	require.ErrorContains(t, source.Healthy(t.Context()), "not taken over from the Shoots since "+since.Format(time.RFC3339))
 	s.away.Store(nil)
 	require.NoError(t, source.Sync(t.Context()))
 	require.NoError(t, source.Healthy(t.Context()))
+	require.NoError(t, source.CaughtUp())
 	require.Len(t, list(t, s), 1)
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(fmt.Sprintf(`
 		# HELP swell_source_failures_total Attempts to take a source over that failed.
@@ -231,6 +235,11 @@ func TestSourceWithoutAStore(t *testing.T) {
 		# TYPE swell_source_runtimes gauge
 		swell_source_runtimes{source="gardener"} 1
 	`, clock.Now().Unix()))))
+
+	s.away.Store(&away)
+	clock.Advance(time.Hour)
+	require.ErrorIs(t, source.Sync(t.Context()), away)
+	require.NoError(t, source.CaughtUp(), "what is known does not get unknown")
 }
 
 // Run follows the Shoots by itself, from the first list to the last change, through outages of Gardener and of the store.

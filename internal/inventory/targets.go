@@ -17,22 +17,29 @@ import (
 type Targets struct {
 	shoots *Shoots
 	reader fleet.Reader
+	source *GardenerSource
 	policy *policy.Policy
 	logger logrus.FieldLogger
 }
 
 var _ fleet.Resolver = (*Targets)(nil)
 
-// NewTargets returns a resolver. The maintenance policy decides the windows; nil leaves every Shoot its own.
-func NewTargets(shoots *Shoots, reader fleet.Reader, p *policy.Policy, logger logrus.FieldLogger) *Targets {
-	return &Targets{shoots: shoots, reader: reader, policy: p, logger: logger}
+// NewTargets returns a resolver. The source is what fills the store from the Shoots, nil where nothing does. The maintenance policy decides the
+// windows; nil leaves every Shoot its own.
+func NewTargets(shoots *Shoots, reader fleet.Reader, source *GardenerSource, p *policy.Policy, logger logrus.FieldLogger) *Targets {
+	return &Targets{shoots: shoots, reader: reader, source: source, policy: p, logger: logger}
 }
 
-// ResolveTargets turns targets into runtimes. It returns an error of KindUnavailable as long as the Shoots have never been read: an empty cache
-// would make every target vanish.
+// ResolveTargets turns targets into runtimes. It returns an error of KindUnavailable as long as the Shoots have never been read, or never been taken
+// over by their source: an empty cache or an empty store would make every target vanish.
 func (t *Targets) ResolveTargets(ctx context.Context, targets orchestration.TargetSpec) (fleet.Resolution, error) {
 	if !t.shoots.feed.HasSynced() {
 		return fleet.Resolution{}, fleet.Unavailable("the Shoots have not been read yet", nil)
+	}
+	if t.source != nil {
+		if err := t.source.CaughtUp(); err != nil {
+			return fleet.Resolution{}, err
+		}
 	}
 	docs, err := t.reader.AllRuntimes(ctx)
 	if err != nil {

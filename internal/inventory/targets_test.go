@@ -30,16 +30,26 @@ func TestTargetsWithoutSources(t *testing.T) {
 	s := openSQLite(t, clock.Now)
 	shoots, err := inventory.NewShoots(fakeClient(), testNamespace, silent, clock.Now)
 	require.NoError(t, err)
-	_, err = inventory.NewTargets(shoots, s, nil, nil).ResolveTargets(t.Context(), everything)
+	_, err = inventory.NewTargets(shoots, s, nil, nil, nil).ResolveTargets(t.Context(), everything)
 	require.ErrorIs(t, err, fleet.ErrUnavailable)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	filled := newCache(t, clock.Now, newShoot(1))
-	_, err = inventory.NewTargets(filled.Shoots, s, nil, nil).ResolveTargets(ctx, everything)
+	_, err = inventory.NewTargets(filled.Shoots, s, nil, nil, nil).ResolveTargets(ctx, everything)
 	require.ErrorIs(t, err, context.Canceled)
 
-	_, err = inventory.NewTargets(filled.Shoots, s, nil, nil).ResolveTargets(t.Context(), orchestration.TargetSpec{Include: []orchestration.RuntimeTarget{{}}})
+	source := inventory.NewGardenerSource(filled.Shoots, s, silent)
+	targets := inventory.NewTargets(filled.Shoots, s, source, nil, nil)
+	_, err = targets.ResolveTargets(t.Context(), everything)
+	require.ErrorIs(t, err, fleet.ErrUnavailable)
+	require.ErrorContains(t, err, "have not been taken over from the Shoots yet")
+	require.NoError(t, source.Sync(t.Context()))
+	found, err := targets.ResolveTargets(t.Context(), everything)
+	require.NoError(t, err)
+	require.Len(t, found.Runtimes, 1)
+
+	_, err = targets.ResolveTargets(t.Context(), orchestration.TargetSpec{Include: []orchestration.RuntimeTarget{{}}})
 	var faults *orchestration.TargetsError
 	require.ErrorAs(t, err, &faults)
 }
@@ -61,7 +71,7 @@ func TestTargets(t *testing.T) {
 	require.NoError(t, err)
 
 	for name, p := range map[string]*policy.Policy{"no policy": nil, "days of a plan": rules} {
-		got, err := inventory.NewTargets(shoots.Shoots, s, p, nil).ResolveTargets(t.Context(), everything)
+		got, err := inventory.NewTargets(shoots.Shoots, s, nil, p, nil).ResolveTargets(t.Context(), everything)
 		require.NoError(t, err, name)
 		want := []fleet.Target{
 			{RuntimeID: "rt-1", InstanceID: "i-1", GlobalAccountID: "ga-1", SubAccountID: "sa-1", ShootName: "c-1", ServicePlanID: "plan-aws", ServicePlanName: "aws", Window: fleet.WindowRule{Begin: "220000+0000", End: "020000+0000"}},
@@ -94,7 +104,7 @@ func TestWindowsComeBackAsTheyWere(t *testing.T) {
 	s := openSQLite(t, clock.Now)
 	put(t, s, "import", newDocument(1))
 	shoots := newCache(t, clock.Now, newShoot(1))
-	targets := inventory.NewTargets(shoots.Shoots, s, nil, nil)
+	targets := inventory.NewTargets(shoots.Shoots, s, nil, nil, nil)
 	rapid.Check(t, func(rt *rapid.T) {
 		offset := fmt.Sprintf("%s%02d%02d", rapid.SampledFrom([]string{"+", "-"}).Draw(rt, "sign"), rapid.IntRange(0, 14).Draw(rt, "hours"), rapid.IntRange(0, 59).Draw(rt, "minutes"))
 		if offset == "-0000" {
@@ -156,7 +166,7 @@ func TestCase_R1(t *testing.T) {
 			put(t, s, "import", doc)
 			// The Shoot is there and well, and says nothing else.
 			require.NoError(t, inventory.NewGardenerSource(shoots.Shoots, s, silent).Sync(t.Context()))
-			got, err := inventory.NewTargets(shoots.Shoots, s, nil, nil).ResolveTargets(t.Context(), everything)
+			got, err := inventory.NewTargets(shoots.Shoots, s, nil, nil, nil).ResolveTargets(t.Context(), everything)
 			require.NoError(t, err)
 			require.Equal(t, test.target, len(got.Runtimes) == 1, "%+v", got)
 			require.Equal(t, test.target, len(got.LeftOut) == 0)
@@ -169,7 +179,7 @@ func TestCase_R1(t *testing.T) {
 		s := openSQLite(t, clock.Now)
 		shoots := newCache(t, clock.Now, newShoot(1))
 		put(t, s, "import", newDocument(1))
-		targets := inventory.NewTargets(shoots.Shoots, s, nil, nil)
+		targets := inventory.NewTargets(shoots.Shoots, s, nil, nil, nil)
 		got, err := targets.ResolveTargets(t.Context(), everything)
 		require.NoError(t, err)
 		require.Len(t, got.Runtimes, 1)

@@ -9,9 +9,9 @@ import (
 
 const (
 	// Limit is how long That waits. It is generous: a test that passes never waits for it, and machines may be busy.
-	Limit = 60 * time.Second
-	// pause is how long to wait between two looks.
-	pause = 25 * time.Millisecond
+	Limit = 2 * time.Minute
+	// pauseFrom and pauseTo are the first and the longest wait between two looks. It grows, because looks of dozens of tests keep what they wait for busy.
+	pauseFrom, pauseTo = 10 * time.Millisecond, 100 * time.Millisecond
 )
 
 // That looks again and again until check returns nil, and fails the test with check's last error when that does not happen within Limit.
@@ -25,9 +25,7 @@ func Within(t testing.TB, limit time.Duration, what string, check func() error) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	ticker := time.NewTicker(pause)
-	defer ticker.Stop()
-	for {
+	for pause := pauseFrom; ; pause = min(pause*5/4, pauseTo) {
 		err := check()
 		if err == nil {
 			return
@@ -35,7 +33,7 @@ func Within(t testing.TB, limit time.Duration, what string, check func() error) 
 		select {
 		case <-ctx.Done():
 			t.Fatalf("%s did not happen within %s: %v", what, limit, err)
-		case <-ticker.C:
+		case <-time.After(pause):
 		}
 	}
 }

@@ -232,12 +232,23 @@ func (c Clients) Metric(t testing.TB, name string) float64 {
 // Ready waits until every check of the server is fine.
 func (c Clients) Ready(t testing.TB) {
 	t.Helper()
-	await.That(t, "the server is ready", func() error {
+	c.readiness(t, `"status":"ready"`)
+}
+
+// Degraded waits until the server says that it serves, and that something which it does not need for that is amiss.
+func (c Clients) Degraded(t testing.TB) {
+	t.Helper()
+	c.readiness(t, `"status":"degraded"`)
+}
+
+func (c Clients) readiness(t testing.TB, status string) {
+	t.Helper()
+	await.That(t, "the server's "+status, func() error {
 		answer, err := c.TrySend(t.Context(), http.MethodGet, "/readyz", "")
 		if err != nil {
 			return err
 		}
-		if answer.Status != http.StatusOK || !strings.Contains(answer.Body, `"ready"`) {
+		if answer.Status != http.StatusOK || !strings.Contains(answer.Body, status) {
 			return errors.New(answer.Body)
 		}
 		return nil
