@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/swell-fleet/swell/internal/testkit/await"
@@ -218,14 +216,10 @@ func TestTwoServersKilledInTurnUpgradeEachShootOnce(t *testing.T) {
 // freezeInAStep freezes a server while it has steps of operations in hand. What lies between two steps needs no taking over: its jobs are there for everybody.
 func freezeInAStep(t *testing.T, p *server.Process, database string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), database)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
 	await.That(t, "the server is frozen in a step", func() error {
 		p.Freeze(t)
-		var steps int
-		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM river_job WHERE queue = 'steps' AND state = 'running'").Scan(&steps); err != nil || steps > 0 {
-			return err
+		if postgres.Count(t, database, "river_job WHERE queue = 'steps' AND state = 'running'") > 0 {
+			return nil
 		}
 		p.Thaw(t)
 		return errors.New("it has none in hand")

@@ -46,8 +46,30 @@ func Schema(t testing.TB, server string) string {
 	return address.String()
 }
 
+// Count returns how many rows there are in a database, for a table and what follows it in a query.
+func Count(t testing.TB, address, table string) int {
+	t.Helper()
+	n := 0
+	err := connected(address, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, "SELECT count(*) FROM "+table).Scan(&n)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // run runs a statement on a connection of its own.
 func run(server, statement string) error {
+	return connected(server, func(ctx context.Context, conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+		return nil
+	})
+}
+
+func connected(server string, f func(ctx context.Context, conn *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, server)
@@ -55,8 +77,5 @@ func run(server, statement string) error {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	if _, err := conn.Exec(ctx, statement); err != nil {
-		return fmt.Errorf("%s: %w", statement, err)
-	}
-	return nil
+	return f(ctx, conn)
 }
