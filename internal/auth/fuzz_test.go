@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,34 @@ func FuzzReadGroups(f *testing.F) {
 		for _, group := range auth.ReadGroups(claim) {
 			require.NotEmpty(t, group)
 		}
+	})
+}
+
+// FuzzReadKeys feeds what a provider publishes as its keys. Whatever it is, only keys with which nobody but the provider can sign come out of it.
+func FuzzReadKeys(f *testing.F) {
+	i := issuer.New(f, "https://login.example", clock)
+	for _, seed := range []string{
+		``, `null`, `{}`, `[]`, `{"keys":null}`, `{"keys":[null,17,{}]}`, `{"keys":[{"kty":"oct","k":"AAAA"}]}`, `{"KEYS":[{"kty":"RSA","n":"AQAB","e":"AQAB","use":"sig"}]}`,
+		`{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}`, `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","use":"enc"}]}`,
+		`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`,
+		`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		i.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
+			_, _ = w.Write(text)
+			return true
+		})
+		keys, err := auth.ReadKeys(t.Context(), issuer.Client(i), i.URL+"/keys")
+		require.Equal(t, err != nil, len(keys) == 0)
+		for _, key := range keys {
+			require.True(t, key.Valid())
+			require.True(t, key.IsPublic())
+			require.NotEqual(t, "enc", key.Use)
+		}
+		_, err = keys.VerifySignature(t.Context(), "eyJhbGciOiJSUzI1NiJ9.e30.AAAA")
+		require.Error(t, err)
 	})
 }
 

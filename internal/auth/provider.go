@@ -2,18 +2,14 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
-	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/time/rate"
 )
 
@@ -48,7 +44,7 @@ type provider struct {
 
 	mu sync.Mutex
 	// keys are the last that were read; they stay when the provider goes away.
-	keys []jose.JSONWebKey
+	keys Keys
 	// err is why the newest attempt failed, or that it has not ended for too long.
 	err error
 	// begun and ended count attempts; wanted is the number of the attempt that somebody waits for.
@@ -129,7 +125,7 @@ func (p *provider) tell() {
 }
 
 // known returns the keys that were read last.
-func (p *provider) known() []jose.JSONWebKey {
+func (p *provider) known() Keys {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.keys
@@ -146,7 +142,7 @@ func (p *provider) state() error {
 }
 
 // fresh returns keys that were read after the call. Where the provider is known to be away it says so at once.
-func (p *provider) fresh(ctx context.Context) ([]jose.JSONWebKey, error) {
+func (p *provider) fresh(ctx context.Context) (Keys, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	number := p.begun + 1
@@ -182,7 +178,7 @@ func (p *provider) fresh(ctx context.Context) ([]jose.JSONWebKey, error) {
 }
 
 // read asks the provider where its keys are, and reads them.
-func (p *provider) read(ctx context.Context) ([]jose.JSONWebKey, error) {
+func (p *provider) read(ctx context.Context) (Keys, error) {
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.issuer)
 	if err != nil {
 		return nil, fmt.Errorf("discover: %w", err)
@@ -193,46 +189,5 @@ func (p *provider) read(ctx context.Context) ([]jose.JSONWebKey, error) {
 	if err := found.Claims(&document); err != nil {
 		return nil, fmt.Errorf("discover: %w", err)
 	}
-	if u, err := url.Parse(document.Keys); err != nil || !Secure(u) {
-		return nil, fmt.Errorf("the address of its keys %q is not an https address", document.Keys)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.Keys, nil)
-	if err != nil {
-		return nil, fmt.Errorf("read keys: %w", err)
-	}
-	response, err := p.client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("read keys: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }() // all that matters has been read
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, fmt.Errorf("read keys: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("read keys: it answers %s", response.Status)
-	}
-	return parseKeys(text)
-}
-
-// parseKeys reads a set of keys. What is no public key for signatures, or of a kind that is not known, is passed over.
-func parseKeys(text []byte) ([]jose.JSONWebKey, error) {
-	var set struct {
-		Keys []json.RawMessage `json:"keys"`
-	}
-	if err := json.Unmarshal(text, &set); err != nil {
-		return nil, fmt.Errorf("read keys: %w", err)
-	}
-	var keys []jose.JSONWebKey
-	for _, raw := range set.Keys {
-		var key jose.JSONWebKey
-		if json.Unmarshal(raw, &key) != nil || !key.Valid() || !key.IsPublic() || key.Use != "" && key.Use != "sig" {
-			continue
-		}
-		keys = append(keys, key)
-	}
-	if len(keys) == 0 {
-		return nil, errors.New("read keys: it has none that can be used")
-	}
-	return keys, nil
+	return ReadKeys(ctx, p.client, document.Keys)
 }

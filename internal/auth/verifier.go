@@ -83,7 +83,7 @@ func (o *Options) complete() error {
 		o.Algorithms = DefaultAlgorithms()
 	}
 	for _, algorithm := range o.Algorithms {
-		if !slices.Contains(asymmetric, algorithm) {
+		if !Asymmetric(algorithm) {
 			problems = append(problems, fmt.Errorf("the signature algorithm %q is not one of %s", algorithm, strings.Join(asymmetric, ", ")))
 		}
 	}
@@ -108,6 +108,18 @@ func (o *Options) complete() error {
 // asymmetric are the algorithms that a provider can sign with and nobody else.
 var asymmetric = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
 
+// Asymmetric reports whether a signature algorithm is one of those that a provider can sign with and nobody else.
+func Asymmetric(algorithm string) bool { return slices.Contains(asymmetric, algorithm) }
+
+// signatures returns the algorithms as go-jose has them.
+func signatures(algorithms []string) []jose.SignatureAlgorithm {
+	var list []jose.SignatureAlgorithm
+	for _, algorithm := range algorithms {
+		list = append(list, jose.SignatureAlgorithm(algorithm))
+	}
+	return list
+}
+
 // Verifier verifies ID tokens. It is safe for concurrent use. Run has to run as long as it is used.
 type Verifier struct {
 	o         Options
@@ -120,10 +132,7 @@ func NewVerifier(o Options) (*Verifier, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("set up authentication: %w", err)
 	}
-	v := &Verifier{o: o, providers: map[string]*provider{}}
-	for _, algorithm := range o.Algorithms {
-		v.accepted = append(v.accepted, jose.SignatureAlgorithm(algorithm))
-	}
+	v := &Verifier{o: o, accepted: signatures(o.Algorithms), providers: map[string]*provider{}}
 	for _, issuer := range o.Issuers {
 		v.providers[issuer] = newProvider(issuer, ProviderClient(o.Client), o.Refresh, o.Logger, o.Clock)
 	}
