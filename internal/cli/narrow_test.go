@@ -80,3 +80,21 @@ func TestReasonsOnANarrowTerminal(t *testing.T) {
 	require.Regexp(t, `(?m)^c-00000001 +the quota of the account is used up in the region eu-central-1, and nobody raised it$`, got.out)
 	require.Contains(t, run(t, address, "orchestrations", "o-1", "operations", "--page", "1").out, "\tcanceled: orchestration was canceled\t", "programs get it as it is")
 }
+
+// An error is read to its end on a terminal, and a pipe has it as it is.
+func TestErrorsOnANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	address, _ := answering(t, map[string]string{"PUT/orchestrations/0c5e9a1d-7a52-4b19-9b0a-000000000001/cancel": "status 409\n" +
+		`{"detail":"the orchestration has ended, and what has ended can neither be canceled nor be started anew by anybody"}`})
+	var out, errs bytes.Buffer
+	c := &console.Console{Out: &out, Err: &errs, Environ: []string{"SWELL_URL=" + address}, ErrScreen: width(60), Clock: time.Now}
+	refused := []string{"orchestrations", "0c5e9a1d-7a52-4b19-9b0a-000000000001", "cancel", "--yes"}
+	require.Equal(t, console.ExitRefused, cli.Run(t.Context(), c, refused))
+	require.Contains(t, errs.String(), "\n  ")
+	for line := range strings.Lines(errs.String()) {
+		require.LessOrEqual(t, display.Width(strings.TrimSuffix(line, "\n")), 60, line)
+	}
+	piped := run(t, address, refused...).err
+	require.Len(t, strings.Split(piped, "\n"), 2, piped)
+	require.Equal(t, strings.Join(strings.Fields(piped), ""), strings.Join(strings.Fields(errs.String()), ""))
+}

@@ -114,7 +114,7 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 		c.Notef("swell: interrupted")
 		return code
 	}
-	_, _ = fmt.Fprintln(c.Err, "swell: "+cleanLines(err.Error()))
+	c.Complain(err)
 	if _, elsewhere := errors.AsType[*tokens.ProviderError](err); code == console.ExitUnavailable && !elsewhere && trust(err) == "" {
 		c.Notef("the server is expected at %s; --url or SWELL_URL names another one, 'swell serve' starts one", console.Clean(c.URL))
 	}
@@ -159,13 +159,4 @@ func isUsage(err error) bool {
 		}
 	}
 	return false
-}
-
-// cleanLines cleans every line of a message and keeps the lines apart.
-func cleanLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = console.Clean(lines[i])
-	}
-	return strings.Join(lines, "\n")
 }

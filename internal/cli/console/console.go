@@ -25,6 +25,8 @@ type Console struct {
 	Err io.Writer
 	// Screen is the terminal that Out writes to; nil when Out is no terminal that can move its cursor.
 	Screen Screen
+	// ErrScreen is the terminal that Err writes to; nil when Err is no terminal.
+	ErrScreen Screen
 	// Person is true when somebody sits at In and can answer a question.
 	Person bool
 	// Environ holds variables as os.Environ returns them.
@@ -67,6 +69,9 @@ func New(clock func() time.Time) *Console {
 	c.Person = isatty.IsTerminal(os.Stdin.Fd())
 	if isatty.IsTerminal(os.Stdout.Fd()) && c.Getenv("TERM") != "dumb" {
 		c.Screen = terminal{os.Stdout}
+	}
+	if isatty.IsTerminal(os.Stderr.Fd()) {
+		c.ErrScreen = terminal{os.Stderr}
 	}
 	return c
 }
@@ -128,8 +133,20 @@ func (c *Console) Printf(format string, args ...any) {
 // OutputError returns the first error of writing to the output.
 func (c *Console) OutputError() error { return c.outputErr }
 
-// Notef writes a line for a person to the error stream, so that it never mixes with what a program reads.
-func (c *Console) Notef(format string, args ...any) { _, _ = fmt.Fprintf(c.Err, format+"\n", args...) }
+// Notef writes lines for a person to the error stream, so that they never mix with what a program reads. On a terminal they are broken at blanks; lines
+// that begin with one hold what is to be copied, and stay whole.
+func (c *Console) Notef(format string, args ...any) {
+	_, _ = fmt.Fprintln(c.Err, c.fit(fmt.Sprintf(format, args...), true))
+}
+
+// Complain writes an error to the error stream: its text cleaned, and on a terminal broken at blanks.
+func (c *Console) Complain(err error) {
+	lines := strings.Split("swell: "+err.Error(), "\n")
+	for i := range lines {
+		lines[i] = Clean(lines[i])
+	}
+	_, _ = fmt.Fprintln(c.Err, c.fit(strings.Join(lines, "\n"), false))
+}
 
 // Clean makes text of a server, a Shoot or a token fit for a terminal: what could move the cursor, change colors or the direction of writing is replaced,
 // and it stays on one line.

@@ -179,16 +179,7 @@ func (t *Table) line(cells []string, widths []int, width int) string {
 func broken(text string, columns int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(Wrap(text, columns), "\n") {
-		begin, width := 0, 0
-		for i, r := range line {
-			if w := runeWidth(r); width+w > columns && i > begin {
-				lines = append(lines, line[begin:i])
-				begin, width = i, w
-			} else {
-				width += w
-			}
-		}
-		lines = append(lines, line[begin:])
+		lines = append(lines, console.Pieces(line, columns)...)
 	}
 	return lines
 }

@@ -3,7 +3,6 @@ package display
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
 )
@@ -20,36 +19,7 @@ func Text(s string) string {
 }
 
 // Width returns the number of columns that a text takes on a terminal.
-func Width(s string) int {
-	width := 0
-	for _, r := range s {
-		width += runeWidth(r)
-	}
-	return width
-}
-
-// wide lists the ranges of characters that take two columns: East Asian scripts and pictures.
-var wide = [][2]rune{
-	{0x1100, 0x115f}, {0x2e80, 0x303e}, {0x3041, 0x33ff}, {0x3400, 0x4dbf}, {0x4e00, 0x9fff}, {0xa000, 0xa4cf}, {0xac00, 0xd7a3},
-	{0xf900, 0xfaff}, {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
-}
-
-func runeWidth(r rune) int {
-	switch {
-	case r < 0x20, r == 0x7f:
-		return 0
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	}
-	for _, span := range wide {
-		if r >= span[0] && r <= span[1] {
-			return 2
-		}
-	}
-	return 1
-}
+func Width(s string) int { return console.Width(s) }
 
 // Cut shortens a text to a number of columns; an ellipsis shows that something is missing.
 func Cut(s string, columns int) string {
@@ -61,7 +31,7 @@ func Cut(s string, columns int) string {
 	}
 	width := 0
 	for i, r := range s {
-		if width += runeWidth(r); width > columns-1 {
+		if width += console.RuneWidth(r); width > columns-1 {
 			return s[:i] + "…"
 		}
 	}
@@ -83,20 +53,7 @@ func Hang(head, text string, columns, indent int) string {
 	if line := head + gap + text; Width(line) <= columns {
 		return line
 	}
-	var lines []string
-	line, between := head, gap
-	for _, word := range strings.Fields(text) {
-		if Width(line)+Width(between)+Width(word) > columns {
-			lines = append(lines, line)
-			pieces := broken(word, max(1, columns-indent))
-			for _, piece := range pieces[:len(pieces)-1] {
-				lines = append(lines, strings.Repeat(" ", indent)+piece)
-			}
-			line, word, between = strings.Repeat(" ", indent), pieces[len(pieces)-1], ""
-		}
-		line, between = line+between+word, " "
-	}
-	return strings.Join(append(lines, line), "\n")
+	return strings.Join(console.Hang(head, gap, strings.Fields(text), columns, indent), "\n")
 }
 
 // Wrap breaks the paragraphs of a text to a number of columns. Lines that begin with a space are kept as they are.
