@@ -34,10 +34,9 @@ type Issuer struct {
 	users         map[string]User
 	logins        *shelf[*login]
 	codes         *shelf[string] // by code: the login
-	spentCodes    *shelf[string]
+	spent         *shelf[string] // by code or refresh token that was used: the login
 	accessTokens  *shelf[*grant]
 	refreshTokens *shelf[*grant]
-	spentTokens   *shelf[string] // by refresh token: the login
 	devices       *shelf[*device]
 
 	traffic traffic
@@ -82,8 +81,8 @@ func Open(o Options) (*Issuer, error) {
 	}
 	i := &Issuer{
 		url: "http://" + held.Address(), port: held, settings: o.Settings, keys: []signingKey{key}, users: defaultUsers(),
-		logins: newShelf[*login](maxLogins), codes: newShelf[string](maxLogins), spentCodes: newShelf[string](maxLogins),
-		accessTokens: newShelf[*grant](maxTokens), refreshTokens: newShelf[*grant](maxTokens), spentTokens: newShelf[string](maxTokens),
+		logins: newShelf[*login](maxLogins), codes: newShelf[string](maxLogins), spent: newShelf[string](maxLogins + maxTokens),
+		accessTokens: newShelf[*grant](maxTokens), refreshTokens: newShelf[*grant](maxTokens),
 		devices: newShelf[*device](maxDevices), traffic: newTraffic(),
 	}
 	i.clients = map[string]*client{

@@ -108,17 +108,14 @@ func (s storage) SaveAuthCode(_ context.Context, id, code string) error {
 func (s storage) AuthRequestByCode(_ context.Context, code string) (op.AuthRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if id, spent := s.spentCodes.get(code); spent {
-		if s.settings.ReuseRevokes {
-			s.revokeLogin(id)
-		}
-		return nil, errors.New("the code was used before")
+	if err := s.unused(code); err != nil {
+		return nil, err
 	}
 	id, ok := s.codes.take(code)
 	if !ok {
 		return nil, errors.New("the code is not known, or has expired")
 	}
-	s.spentCodes.put(code, id, time.Now().Add(time.Duration(s.settings.RefreshToken)))
+	s.spend(code, id)
 	l, ok := s.logins.take(id)
 	if !ok {
 		return nil, errors.New("the login has expired")

@@ -88,18 +88,22 @@ func (i *Issuer) giveRefresh(g *grant) string {
 	return token
 }
 
-// CreateAccessAndRefreshTokens makes both. Of several that come with the same
-// refresh token, one gets them.
+// CreateAccessAndRefreshTokens makes both. Several may come here with the same
+// refresh token, which TokenRequestByRefreshToken has found good for each: one
+// gets them.
 func (s storage) CreateAccessAndRefreshTokens(_ context.Context, request op.TokenRequest, current string) (id, refresh string, expires time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := grantFor(request)
 	if current != "" {
+		if err := s.unused(current); err != nil {
+			return "", "", time.Time{}, oidc.ErrInvalidGrant().WithParent(err).WithDescription("%v", err)
+		}
 		old, ok := s.refreshTokens.take(current)
 		if !ok {
-			return "", "", time.Time{}, oidc.ErrInvalidGrant().WithDescription("the refresh token was used before")
+			return "", "", time.Time{}, oidc.ErrInvalidGrant().WithDescription("the refresh token has expired or was revoked")
 		}
-		s.spentTokens.put(current, old.login, old.expires)
+		s.spend(current, old.login)
 	}
 	id, expires = s.giveAccess(g)
 	return id, s.giveRefresh(g), expires, nil
@@ -108,11 +112,8 @@ func (s storage) CreateAccessAndRefreshTokens(_ context.Context, request op.Toke
 func (s storage) TokenRequestByRefreshToken(_ context.Context, token string) (op.RefreshTokenRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if id, spent := s.spentTokens.get(token); spent {
-		if s.settings.ReuseRevokes {
-			s.revokeLogin(id)
-		}
-		return nil, errors.New("the refresh token was used before")
+	if err := s.unused(token); err != nil {
+		return nil, err
 	}
 	g, ok := s.refreshTokens.get(token)
 	if !ok {
