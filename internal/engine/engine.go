@@ -30,6 +30,7 @@ type Engine struct {
 	exclusive bool
 
 	claims  *claimer
+	guards  *guards
 	lanes   []*lane
 	running *running
 	flights *flights
@@ -91,6 +92,7 @@ func New(o Options) (*Engine, error) {
 		e.bindings[t] = newBinding(b, o.Clock)
 	}
 	e.claims = &claimer{engine: e, inbox: newInbox[*claimRequest]()}
+	e.guards = &guards{engine: e, inbox: newInbox[*guardRequest]()}
 	for range e.limits.Lanes {
 		e.lanes = append(e.lanes, &lane{engine: e, inbox: newInbox[*settleRequest]()})
 	}
@@ -130,6 +132,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		}
 	}
 	e.spawn(e.claims.run)
+	e.spawn(e.guards.run)
 	for _, l := range e.lanes {
 		e.spawn(l.run)
 	}

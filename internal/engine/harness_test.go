@@ -274,9 +274,9 @@ func (f *freezer) Update(ctx context.Context, do func(ctx context.Context, tx fl
 	return f.Store.Update(context.WithoutCancel(ctx), do)
 }
 
-func (f *freezer) Guard(ctx context.Context, operationID string) (fleet.GuardView, error) {
+func (f *freezer) Guards(ctx context.Context, operationIDs []string) (map[string]fleet.GuardView, error) {
 	f.wait()
-	return f.Store.Guard(context.WithoutCancel(ctx), operationID)
+	return f.Store.Guards(context.WithoutCancel(ctx), operationIDs)
 }
 
 func (f *freezer) InFlight(ctx context.Context) ([]fleet.InFlight, error) {

@@ -83,7 +83,7 @@ func (e *Engine) call(ctx context.Context, b *binding, op fleet.Operation, now t
 	if err := b.limiter.Wait(timed); err != nil {
 		return e.failed(ctx, fmt.Errorf("wait for the request budget: %w", err))
 	}
-	g := &guarding{store: e.store, operation: op}
+	g := &guarding{guards: e.guards, operation: op}
 	begin := e.clock()
 	result, err := e.callSafely(timed, b, taskOf(op, parameters, now), op.Following, g)
 	s := fleet.Step{Result: result}
@@ -121,7 +121,7 @@ func (e *Engine) canceledUnsent(ctx context.Context, op fleet.Operation, s fleet
 	if s.HandBack || s.Passed || op.Sent || op.Uncertain && !s.Unstarted || errors.Is(s.Err, fleet.ErrFenced) {
 		return false
 	}
-	view, err := e.store.Guard(ctx, op.ID)
+	view, err := e.guards.view(ctx, op.ID)
 	return err == nil && errors.Is(fleet.CheckGuard(op, view), fleet.ErrCanceled)
 }
 
@@ -213,7 +213,7 @@ func taskOf(op fleet.Operation, p orchestration.Parameters, now time.Time) fleet
 
 // guarding is the guard of one step.
 type guarding struct {
-	store     fleet.Reader
+	guards    *guards
 	operation fleet.Operation
 	// passed is true once a write was let through: from then on something may have been sent.
 	passed bool
@@ -223,7 +223,7 @@ type guarding struct {
 }
 
 func (g *guarding) check(ctx context.Context) error {
-	view, err := g.store.Guard(ctx, g.operation.ID)
+	view, err := g.guards.view(ctx, g.operation.ID)
 	if err != nil {
 		g.last = fmt.Errorf("ask whether the operation may still be sent: %w", err)
 		return g.last

@@ -202,13 +202,17 @@ type Reader interface {
 	// AllRuntimes returns every runtime with its newest operations, in the form that the resolver needs, read in chunks from one snapshot.
 	AllRuntimes(ctx context.Context) ([]runtime.RuntimeDTO, error)
 	ListEvents(ctx context.Context, f EventFilter, p Page) ([]Event, int, error)
+	// EventsBefore returns events whose IDs are smaller than id, newest first, at most limit. Nothing is counted: who goes on with the smallest ID that
+	// was returned reads a history to its end at a cost that grows with its length only, and misses none while others are added.
+	EventsBefore(ctx context.Context, f EventFilter, id int64, limit int) ([]Event, error)
 
 	// OpenOrchestrations returns those that are pending, in progress or canceling and readable, oldest first.
 	OpenOrchestrations(ctx context.Context) ([]Orchestration, error)
 	// InFlight returns the operations in progress, for waking them when their backend reports a change.
 	InFlight(ctx context.Context) ([]InFlight, error)
-	// Guard reads in one statement what has to hold just before a backend is written to.
-	Guard(ctx context.Context, operationID string) (GuardView, error)
+	// Guards reads what has to hold just before a backend is written to, as it was committed when the call began or later. Operations that do not
+	// exist are not in the answer.
+	Guards(ctx context.Context, operationIDs []string) (map[string]GuardView, error)
 }
 
 // InFlight is an operation in progress.

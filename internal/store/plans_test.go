@@ -3,6 +3,7 @@ package store_test
 import (
 	"database/sql"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -59,12 +60,20 @@ func TestListsUseIndexes(t *testing.T) {
 					if filter == ofSource {
 						require.Contains(t, text, "runtimes_source", "%s\n%s", query, text)
 					}
+					if index := eventIndexes[filter]; index != "" {
+						require.Contains(t, text, index, "%s\n%s\n%s", filter, query, text)
+					}
 					for _, line := range strings.Split(text, "\n") {
 						for _, table := range []string{"runtimes", "operations", "orchestrations", "events", "left_out"} {
 							require.NotContains(t, line, "Seq Scan on "+table, "%s\n%s\n%s", filter, query, text)
 							// Without a filter events are read in the order of their primary key, which SQLite calls a scan.
 							if strings.HasPrefix(line, "SCAN "+table) && filter != "events by none" {
 								require.Contains(t, line, "INDEX", "%s\n%s\n%s", filter, query, text)
+							}
+							// Before an event nothing is passed over, and one request of a walk costs no more than another.
+							if strings.HasPrefix(filter, eventsBefore) {
+								require.NotContains(t, line, "SCAN "+table, "%s\n%s\n%s", filter, query, text)
+								require.NotContains(t, strings.ToLower(query), "count(", filter)
 							}
 						}
 					}
@@ -76,6 +85,17 @@ func TestListsUseIndexes(t *testing.T) {
 
 // ofSource is the call whose answer has to come from an index that holds all of it.
 const ofSource = "runtimes of a source"
+
+// eventsBefore begins the names of the calls that go on from an event.
+const eventsBefore = "events before one by "
+
+// eventIndexes are the indexes that have to carry lists of events: each holds the events of one filter in their order.
+var eventIndexes = map[string]string{
+	"events by level info": "events_info", "events by level error": "events_error", "events by orchestration": "events_orchestration",
+	"events by orchestration and level": "events_orchestration", "events by operation": "events_operation", "events by instance": "events_instance",
+	eventsBefore + "level info": "events_info", eventsBefore + "level error": "events_error", eventsBefore + "orchestration": "events_orchestration",
+	eventsBefore + "orchestration and level": "events_orchestration", eventsBefore + "operation": "events_operation", eventsBefore + "instance": "events_instance",
+}
 
 // importSome puts in enough that lists have a page.
 func importSome(t *testing.T, s fleet.Store) {
@@ -97,7 +117,10 @@ func importSome(t *testing.T, s fleet.Store) {
 		if err := tx.InsertLeftOut(t.Context(), []fleet.LeftOut{{OrchestrationID: "o-1"}}); err != nil {
 			return err
 		}
-		return tx.AppendEvents(t.Context(), []fleet.Event{{OrchestrationID: "o-1", OperationID: "op-1", InstanceID: "i-1", Level: fleet.LevelError}})
+		return tx.AppendEvents(t.Context(), []fleet.Event{
+			{OrchestrationID: "o-1", OperationID: "op-1", InstanceID: "i-1", Level: fleet.LevelError},
+			{OrchestrationID: "o-1", OperationID: "op-1", InstanceID: "i-1"},
+		})
 	})
 }
 
@@ -137,10 +160,15 @@ func listCalls(t *testing.T, s *store.Store) map[string]func() {
 	}
 	for name, f := range map[string]fleet.EventFilter{
 		"none": {}, "orchestration": {OrchestrationID: "o-1"}, "operation": {OperationID: "op-1"}, "instance": {InstanceIDs: one},
-		"instances": {InstanceIDs: []string{"i-1", "i-2"}}, "level": {Levels: []fleet.Level{fleet.LevelError}},
+		"instances": {InstanceIDs: []string{"i-1", "i-2"}}, "level error": {Levels: []fleet.Level{fleet.LevelError}},
+		"level info": {Levels: []fleet.Level{fleet.LevelInfo}}, "orchestration and level": {OrchestrationID: "o-1", Levels: []fleet.Level{fleet.LevelError}},
 	} {
 		calls["events by "+name] = func() {
 			_, _, err := s.ListEvents(t.Context(), f, page)
+			require.NoError(t, err)
+		}
+		calls[eventsBefore+name] = func() {
+			_, err := s.EventsBefore(t.Context(), f, math.MaxInt64, 10)
 			require.NoError(t, err)
 		}
 	}
@@ -163,7 +191,7 @@ func listCalls(t *testing.T, s *store.Store) map[string]func() {
 		require.NotEmpty(t, rows)
 	}
 	calls["guard"] = func() {
-		_, err := s.Guard(t.Context(), benchOperation("o-1", 3).ID)
+		_, err := s.Guards(t.Context(), []string{benchOperation("o-1", 3).ID, benchOperation("o-1", 4).ID})
 		require.NoError(t, err)
 	}
 	return calls

@@ -379,7 +379,7 @@ func testClock(t *testing.T, open Open) {
 		require.Len(t, got, 1)
 		return err
 	})
-	view, err := s.Guard(t.Context(), "o-1-op-000")
+	views, err := s.Guards(t.Context(), []string{"o-1-op-000"})
 	require.NoError(t, err)
-	require.False(t, view.Now.Before(before))
+	require.False(t, views["o-1-op-000"].Now.Before(before))
 }

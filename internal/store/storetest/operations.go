@@ -283,7 +283,7 @@ func testLeftOut(t *testing.T, open Open) {
 	require.Empty(t, got)
 }
 
-func testGuard(t *testing.T, open Open) {
+func testGuards(t *testing.T, open Open) {
 	clock := newClock()
 	s := open(t, clock.Now)
 	op := newOperation("o-1", 0, 1)
@@ -291,14 +291,20 @@ func testGuard(t *testing.T, open Open) {
 	insert(t, s, newOrchestration("o-1"), op)
 	admit(t, s, op.ID)
 	clock.Advance(time.Second)
-	got, err := s.Guard(t.Context(), op.ID)
+	other := newOperation("o-2", 0, 2)
+	insert(t, s, newOrchestration("o-2"), other)
+	got, err := s.Guards(t.Context(), []string{other.ID, op.ID, "unknown", op.ID})
 	require.NoError(t, err)
-	require.Equal(t, fleet.GuardView{
-		Now: clock.Now(), State: fleet.InProgress, Fence: 1, OrchestrationState: fleet.Pending,
-		UsesWindow: true, WindowBegin: start, WindowEnd: start.Add(time.Hour),
+	require.Equal(t, map[string]fleet.GuardView{
+		op.ID: {
+			Now: clock.Now(), State: fleet.InProgress, Fence: 1, OrchestrationState: fleet.Pending,
+			UsesWindow: true, WindowBegin: start, WindowEnd: start.Add(time.Hour),
+		},
+		other.ID: {Now: clock.Now(), State: fleet.Pending, OrchestrationState: fleet.Pending},
 	}, got)
-	_, err = s.Guard(t.Context(), "unknown")
-	require.ErrorIs(t, err, fleet.ErrNotFound)
+	got, err = s.Guards(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, got)
 }
 
 func testInFlight(t *testing.T, open Open) {
