@@ -49,6 +49,45 @@ const shootOfEvent = `COALESCE(
 // ListEvents returns a page of the history, newest first. The number of all that match is counted in an index; without a filter that is one
 // entry for every event that is kept.
 func (s *Store) ListEvents(ctx context.Context, f fleet.EventFilter, p fleet.Page) ([]fleet.Event, int, error) {
+	if err := checkPage(p); err != nil {
+		return nil, 0, err
+	}
+	q := eventQuery(f)
+	var rows []eventRow
+	var total int
+	err := s.snapshot(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		total, err = readList(ctx, tx, &q, p, eventColumns(tx), &rows)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return eventsOf(rows), total, nil
+}
+
+// EventsBefore returns events whose IDs are smaller than one, newest first, at most limit. It counts nothing and passes over nothing, so it costs the same
+// wherever in the history it reads.
+func (s *Store) EventsBefore(ctx context.Context, f fleet.EventFilter, id int64, limit int) ([]fleet.Event, error) {
+	p := fleet.Page{Number: 1, Size: limit}
+	if err := checkPage(p); err != nil {
+		return nil, err
+	}
+	q := eventQuery(f)
+	q.and("id < ?", id)
+	query, args := q.first(eventColumns(s.read), limit)
+	if len(f.InstanceIDs) > 1 {
+		// No index has the events of several instances in their order.
+		query, args = q.rows(eventColumns(s.read), p)
+	}
+	var rows []eventRow
+	if err := s.read.NewRaw(query, args...).Scan(ctx, &rows); err != nil {
+		return nil, storeError(ctx, "read events", err)
+	}
+	return eventsOf(rows), nil
+}
+
+// eventQuery selects what a filter asks for.
+func eventQuery(f fleet.EventFilter) listQuery {
 	q := listQuery{table: "events", key: "id", order: []string{"id DESC"}}
 	if f.OrchestrationID != "" {
 		q.and("orchestration_id = ? AND orchestration_id <> ''", f.OrchestrationID)
@@ -65,29 +104,24 @@ func (s *Store) ListEvents(ctx context.Context, f fleet.EventFilter, p fleet.Pag
 			q.in("instance_id", f.InstanceIDs)
 		}
 	}
-	if err := checkPage(p); err != nil {
-		return nil, 0, err
-	}
-	var rows []eventRow
-	var total int
-	err := s.snapshot(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-		total, err = readList(ctx, tx, &q, p, columns[eventRow](tx, "")+", "+shootOfEvent, &rows)
-		return err
-	})
-	if err != nil {
-		return nil, 0, err
-	}
+	return q
+}
+
+// eventColumns are the columns of a list of events.
+func eventColumns(db bun.IDB) string { return columns[eventRow](db, "") + ", " + shootOfEvent }
+
+// eventsOf returns the events in rows.
+func eventsOf(rows []eventRow) []fleet.Event {
 	out := make([]fleet.Event, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		out[i] = fleet.Event{
 			ID: r.ID, At: timeOf(r.At), Kind: fleet.EventKind(r.Kind), Level: fleet.Level(r.Level), OrchestrationID: r.OrchestrationID,
 			OperationID: r.OperationID, RuntimeID: r.RuntimeID, InstanceID: r.InstanceID, From: fleet.State(r.FromState), To: fleet.State(r.ToState),
-			Message: r.Message, ShootName: r.ShootName,
+			Message: r.Message, ShootName: r.ShootName, Actor: actorOf(r.Actor),
 		}
-		out[i].Actor = actorOf(r.Actor)
 	}
-	return out, total, nil
+	return out
 }
 
 // actorOf reads who asked for something. What cannot be read shows as nobody; it must not hide the event.

@@ -114,6 +114,13 @@ func (q *listQuery) rows(columns string, p fleet.Page) (string, []any) {
 	return "SELECT " + columns + " FROM " + q.table + " WHERE " + within + q.key + " IN (" + page + ") ORDER BY " + strings.Join(q.order, ", "), args
 }
 
+// first returns the query for the first rows, where an index has them in their order.
+func (q *listQuery) first(columns string, limit int) (string, []any) {
+	conditions, args := q.parts()
+	return "SELECT " + columns + " FROM " + q.table + " WHERE " + conditions[0] + " ORDER BY " + strings.Join(q.order, ", ") + " LIMIT ?",
+		append(slices.Clone(args[0]), limit)
+}
+
 // list reads a page and the number of all that match, from one snapshot.
 func list[T any](ctx context.Context, s *Store, q listQuery, p fleet.Page) (rows []T, total int, err error) {
 	if err := checkPage(p); err != nil {
