@@ -59,7 +59,7 @@ func (c *call) oneOperation() error {
 	case len(c.operations) > 1 || len(c.operations) == 1 && c.operation != "":
 		return console.Usagef("only one operation can be shown at a time")
 	case len(c.operations) == 1:
-		c.operation = c.operations[0]
+		c.operation, c.operations = c.operations[0], nil
 	}
 	return nil
 }

@@ -37,6 +37,8 @@ type call struct {
 	id      string
 	// operation is the ID of an operation, where one was given.
 	operation string
+	// changes is true when something is done to the orchestration.
+	changes bool
 }
 
 // action is what can be done with one orchestration.
@@ -46,6 +48,8 @@ type action struct {
 	flags []string
 	// operation is true when the ID of an operation may follow.
 	operation bool
+	// changes is true when it does something to the orchestration.
+	changes bool
 	// before refuses what cannot be meant, ahead of any request; nil when there is nothing to refuse.
 	before func(*call) error
 	run    func(*call) error
@@ -76,8 +80,8 @@ var actions = []action{
 	{names: []string{"events"}, flags: []string{pageFlag, pageSizeFlag, operationFlag, levelFlag, followFlag}, operation: true, before: (*call).checkEvents, run: (*call).listEvents},
 	{names: []string{"leftout"}, flags: []string{pageFlag, pageSizeFlag}, before: (*call).checkPage, run: (*call).listLeftOut},
 	{names: []string{"watch"}, run: (*call).watch},
-	{names: []string{"cancel"}, flags: []string{yesFlag, waitFlag}, before: (*call).checkPerson, run: (*call).cancel},
-	{names: []string{"retry"}, flags: []string{operationFlag, nowFlag, waitFlag}, run: (*call).retry},
+	{names: []string{"cancel"}, flags: []string{yesFlag, waitFlag}, changes: true, before: (*call).checkPerson, run: (*call).cancel},
+	{names: []string{"retry"}, flags: []string{operationFlag, nowFlag, waitFlag}, changes: true, run: (*call).retry},
 }
 
 // NewCommand returns "swell orchestrations".
@@ -104,8 +108,8 @@ func NewCommand(c *console.Console) *cobra.Command {
   swell orchestrations ID retry        try again what failed or was canceled
                                        (--operation, --now, --wait)
 
-Lists are newest first. The ID of an orchestration may be shortened to its first characters, as few as tell it apart from the newest 1,000
-orchestrations; that of an operation is given whole. After a cancel, what is in progress runs to its end.
+Lists are newest first. IDs may be shortened to their first characters, at least four, as many as tell an orchestration apart from the newest
+1,000, and an operation from the newest 10,000 of its orchestration. After a cancel, what is in progress runs to its end.
 
 With --follow, the newest events are shown, then new ones as they come until the orchestration has ended.
 
@@ -114,6 +118,7 @@ orchestration goes on).`,
 		Example: `  swell orchestrations --state "in progress"
   swell orchestrations 6f1c9a2e operations --state failed
   swell orchestrations 6f1c9a2e events --level error
+  swell orchestrations 6f1c9a2e operations 20b7
   swell orchestrations 6f1c9a2e retry --now --wait`,
 		Args: cobra.MaximumNArgs(3),
 	}
@@ -139,16 +144,14 @@ orchestration goes on).`,
 		if err := act.check(cmd.Flags(), args); err != nil {
 			return err
 		}
-		one.ctx, one.console, one.options = cmd.Context(), c, *o
+		one.ctx, one.console, one.options, one.changes = cmd.Context(), c, *o, act.changes
 		if act.before != nil {
 			if err := act.before(&one); err != nil {
 				return err
 			}
 		}
-		if one.id != "" {
-			if one.id, err = one.fullID(one.id); err != nil {
-				return err
-			}
+		if err := one.completeIDs(); err != nil {
+			return err
 		}
 		return act.run(&one)
 	}
@@ -176,7 +179,9 @@ func choose(args []string) (action, call, error) {
 		if !actions[i].operation {
 			return action{}, call{}, console.Usagef("%q is one argument too many for %s", args[2], args[1])
 		}
-		one.operation = args[2]
+		if one.operation = args[2]; strings.TrimSpace(one.operation) == "" {
+			return action{}, call{}, console.Usagef("the ID of the operation is empty")
+		}
 	}
 	return actions[i], one, checkID(args[0])
 }
