@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,6 +38,64 @@ func TestFiltersOfEventsAreStrict(t *testing.T) {
 	}
 	problem(t, f.get("/orchestrations/o-1/events?operation_id=op-2"), http.StatusNotFound, "")
 	require.Equal(t, "[]\n", f.get("/events?operation_id=op-9").text)
+}
+
+// Where a walk goes on is named by an event, in one way only. What is not the ID of one never begins the walk anew.
+func TestTheEventThatIsGoneOnFromIsChecked(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.addOrchestration(fleet.Orchestration{ID: "o-1", State: fleet.InProgress})
+	for _, list := range []string{"/events", "/orchestrations/o-1/events"} {
+		for _, value := range []string{"", "0", "-1", "+1", "01", "1.0", "1e1", "x", " 1", "0x1", "1_0", "9223372036854775808", "99999999999999999999", "٣"} {
+			p := problem(t, f.get(list+"?before="+url.QueryEscape(value)), http.StatusBadRequest, "before")
+			require.Contains(t, p.Detail, strconv.Quote(value))
+		}
+		for _, query := range []string{"before=5&before=5", "before=5&page=1", "before=5&page=2&page_size=10"} {
+			problem(t, f.get(list+"?"+query), http.StatusBadRequest, "before")
+		}
+		problem(t, f.get(list+"?before=5&page_size=1001"), http.StatusBadRequest, "page_size")
+		problem(t, f.get(list+"?before=5&level=warning"), http.StatusBadRequest, "level")
+		require.Equal(t, http.StatusOK, f.get(list+"?before=9223372036854775807&page_size=1").status)
+	}
+	problem(t, f.get("/orchestrations/o-9/events?before=5"), http.StatusNotFound, "")
+	problem(t, f.get("/orchestrations?before=5"), http.StatusBadRequest, "before")
+}
+
+// Who goes on from the last event of each answer reads all events once, and the filters hold on the way. Nothing is counted.
+func TestEventsBeforeAnEvent(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(o *httpapi.Options) { o.PageSize = 2 })
+	f.addOrchestration(fleet.Orchestration{ID: "o-1", State: fleet.InProgress})
+	add := func(n int) {
+		f.write(func(ctx context.Context, tx fleet.Tx) error {
+			return tx.AppendEvents(ctx, slices.Repeat([]fleet.Event{
+				{OrchestrationID: "o-1", InstanceID: "in-1"}, {OrchestrationID: "o-2", InstanceID: "in-1"}, {OrchestrationID: "o-1", Level: fleet.LevelError},
+			}, n))
+		})
+	}
+	add(3)
+	for _, filter := range []string{"", "&instance_ids=in-1", "&level=error", "&instance_ids=in-1&level=info"} {
+		all := read[[]orchestration.Event](t, f.get("/events?page_size=1000"+filter))
+		got := read[[]orchestration.Event](t, f.get("/events?page=1"+filter))
+		for page := got; len(page) > 0; {
+			add(1)
+			r := f.get("/events?before=" + page[len(page)-1].ID + filter)
+			require.NotContains(t, r.header, "X-Total-Count")
+			page = read[[]orchestration.Event](t, r)
+			got = append(got, page...)
+		}
+		require.NotEmpty(t, all, filter)
+		require.Equal(t, all, got, filter)
+	}
+	whole := read[orchestration.EventList](t, f.get("/orchestrations/o-1/events?page_size=1000"))
+	require.Equal(t, len(whole.Data), whole.TotalCount)
+	r := f.get("/orchestrations/o-1/events?before=" + whole.Data[0].ID + "&page_size=3")
+	require.NotContains(t, r.text, "totalCount")
+	part := read[orchestration.EventList](t, r)
+	require.Equal(t, whole.Data[1:4], part.Data)
+	require.Equal(t, 3, part.Count)
+	require.Equal(t, "[]\n", f.get("/events?before=1").text)
+	require.JSONEq(t, `{"data":[],"count":0}`, f.get("/orchestrations/o-1/events?before=1").text)
 }
 
 // The published client reads what the server writes: a page, all pages, and the events of more runtimes than one address can name.

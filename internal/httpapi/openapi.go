@@ -106,6 +106,9 @@ func parameterOf(p parameter, options Options) object {
 	if p.words != nil {
 		schema["enum"] = p.words
 	}
+	if p.pattern != "" {
+		schema["pattern"] = p.pattern
+	}
 	if p.repeated {
 		schema = object{"type": "array", "items": schema}
 	}

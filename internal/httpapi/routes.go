@@ -43,6 +43,8 @@ type parameter struct {
 	repeated bool
 	words    []string
 	about    string
+	// pattern is the regular expression that a text has to match; empty means that any will do.
+	pattern string
 	// most is the maximum and the default of a page size that differs from that of lists; 0 means that it does not.
 	most int
 }
@@ -178,7 +180,7 @@ var routes = []route{
 		id: "listOrchestrationEvents", method: http.MethodGet, pattern: "/orchestrations/{orchestration_id}/events", role: RoleOperator,
 		summary: "List the events of an orchestration, newest first",
 		query:   eventParams,
-		answer:  orchestration.EventList{}, errors: []int{404}, handle: (*api).listOrchestrationEvents,
+		answer:  EventList{}, errors: []int{404}, handle: (*api).listOrchestrationEvents,
 	},
 	{
 		id: "cancelOrchestration", method: http.MethodPut, pattern: "/orchestrations/{orchestration_id}/cancel", role: RoleAdmin,
@@ -222,7 +224,7 @@ var routes = []route{
 	{
 		id: "listEvents", method: http.MethodGet, pattern: "/events", role: RoleOperator,
 		summary: "List events of runtimes, newest first",
-		about:   "The answer is a plain list, as older clients expect it; the header X-Total-Count has the number of all that match.",
+		about:   "The answer is a plain list, as older clients expect it; the header X-Total-Count has the number of all that match, unless before is given.",
 		query:   eventParams,
 		answer:  []orchestration.Event{}, handle: (*api).listEvents,
 	},
