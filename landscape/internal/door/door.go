@@ -28,7 +28,7 @@ type Door struct {
 	mu     sync.Mutex
 	server *http.Server
 	served chan struct{}
-	state  *state
+	rules  *faults.Tally
 
 	watches watches
 	stop    context.CancelFunc
@@ -42,7 +42,7 @@ func Open(address string, handler http.Handler, config *tls.Config) (*Door, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &Door{handler: handler, tls: config, port: held, state: newState(faults.Plan{}), stop: func() {}}
+	d := &Door{handler: handler, tls: config, port: held, rules: rulesOf(faults.Plan{}), stop: func() {}}
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, held.Release())
 	}
@@ -58,8 +58,7 @@ func (d *Door) SetPlan(plan faults.Plan) error {
 	defer d.mu.Unlock()
 	d.stop()
 	d.closed.Wait()
-	next := newState(plan)
-	d.state = next
+	d.rules = rulesOf(plan)
 	if err := d.openLocked(); err != nil {
 		return err
 	}
@@ -76,11 +75,13 @@ func (d *Door) SetPlan(plan faults.Plan) error {
 	return nil
 }
 
+func rulesOf(plan faults.Plan) *faults.Tally { return faults.NewTally(plan.Seed, "request", plan.API) }
+
 // Hits returns how many requests each rule of the plan has hit so far.
 func (d *Door) Hits() []int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.state.hits()
+	return d.rules.Hits()
 }
 
 // Close shuts the door and cuts its connections.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,71 +21,21 @@ import (
 	"github.com/swell-fleet/swell/landscape/internal/faults"
 )
 
-// state is a plan in force.
-type state struct {
-	plan  faults.Plan
-	since time.Time
-	rules []counters
-}
-
-type counters struct {
-	matched atomic.Int64
-	hit     atomic.Int64
-}
-
-func newState(plan faults.Plan) *state {
-	return &state{plan: plan, since: time.Now(), rules: make([]counters, len(plan.API))}
-}
-
-func (s *state) hits() []int64 {
-	hits := make([]int64, len(s.rules))
-	for index := range s.rules {
-		hits[index] = s.rules[index].hit.Load()
-	}
-	return hits
-}
-
-// hit decides whether the rule of the given index strikes the request.
-func (s *state) hit(index int, request faults.Request) bool {
-	rule := s.plan.API[index]
-	if !rule.InForce(time.Since(s.since)) || !rule.Matches(request) {
-		return false
-	}
-	count := &s.rules[index]
-	turn := count.matched.Add(1)
-	if rule.Share != 0 && faults.Draw(s.plan.Seed, "request", strconv.Itoa(index), strconv.FormatInt(turn, 10)) >= rule.Share {
-		return false
-	}
-	if rule.Times == 0 {
-		count.hit.Add(1)
-		return true
-	}
-	for {
-		before := count.hit.Load()
-		if before >= rule.Times {
-			return false
-		}
-		if count.hit.CompareAndSwap(before, before+1) {
-			return true
-		}
-	}
-}
-
 // serve handles one request, or does to it what the plan says. Delays come
 // first and add up; of the other rules the first that strikes decides.
 func (d *Door) serve(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
-	current := d.state
+	rules := d.rules
 	d.mu.Unlock()
 
 	asked := faults.Describe(r)
-	for index, rule := range current.plan.API {
-		if rule.Action == faults.Delay && current.hit(index, asked) && !sleep(r.Context(), time.Duration(rule.Delay)) {
+	for index, rule := range rules.Rules() {
+		if rule.Action == faults.Delay && rule.Matches(asked) && rules.Strikes(index) && !sleep(r.Context(), time.Duration(rule.Delay)) {
 			return
 		}
 	}
-	for index, rule := range current.plan.API {
-		if rule.Action.Strikes() && current.hit(index, asked) {
+	for index, rule := range rules.Rules() {
+		if rule.Action.Strikes() && rule.Matches(asked) && rules.Strikes(index) {
 			d.strike(w, r, rule)
 			return
 		}

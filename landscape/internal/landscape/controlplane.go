@@ -77,6 +77,7 @@ func (l *Landscape) openControlPlane(ctx context.Context, fleet *Fleet, options 
 			return provisioner.Settings{Lasting: settings.ReconcileTime, Plan: settings.Plan}
 		}),
 	}
+	plane.provisioner.SetPlan(options.Settings.Plan)
 	plane.server = &http.Server{Handler: plane.provisioner, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() {
 		defer close(plane.served)
@@ -223,7 +224,7 @@ func (l *Landscape) deleteControlPlane(ctx context.Context, fleet *Fleet) error 
 
 // planChanged puts a new fault plan in force in the control plane.
 func (l *Landscape) planChanged(fleet *Fleet, plan faults.Plan) error {
-	fleet.plane.provisioner.NewPlan()
+	fleet.plane.provisioner.SetPlan(plan)
 	if fleet.plane.kymas == nil {
 		return nil
 	}

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 )
@@ -29,17 +31,25 @@ type query struct {
 	Variables     map[string]any `json:"variables"`
 }
 
+// maxTokens bounds a query, whose parts call for each other as deep as they are
+// nested.
+const maxTokens = 50_000
+
 // call is one field of a query with its arguments.
 type call struct {
 	field     *ast.Field
 	arguments map[string]any
+	variables map[string]any
 }
 
 // plan checks a query against the schema, its variables included, and returns
 // the fields that it asks for.
 func (q query) plan() ([]call, error) {
-	document, faults := gqlparser.LoadQueryWithRules(schema(), q.Query, rules.NewDefaultRules())
-	if faults != nil {
+	document, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: q.Query}, maxTokens)
+	if err != nil {
+		return nil, err
+	}
+	if faults := validator.ValidateWithRules(schema(), document, rules.NewDefaultRules()); faults != nil {
 		return nil, faults
 	}
 	operation := document.Operations.ForName(q.OperationName)
@@ -51,51 +61,90 @@ func (q query) plan() ([]call, error) {
 		return nil, invalid
 	}
 	var calls []call
-	for _, field := range fields(operation.SelectionSet) {
-		calls = append(calls, call{field: field, arguments: field.ArgumentMap(variables)})
+	for _, field := range fields(operation.SelectionSet, variables) {
+		calls = append(calls, call{field: field, arguments: field.ArgumentMap(variables), variables: variables})
 	}
 	return calls, nil
 }
 
-// fields returns the fields of a selection, those of fragments included.
-func fields(set ast.SelectionSet) []*ast.Field {
+// fields returns the fields of a selection in their order, those of fragments
+// included and those left out that a directive does not want. What is asked for
+// under one name is asked for once, with all that is selected of it.
+func fields(set ast.SelectionSet, variables map[string]any) []*ast.Field {
+	var list []*ast.Field
+	at := map[string]int{}
+	for _, f := range flat(set, variables) {
+		index, twice := at[f.Alias]
+		if !twice {
+			at[f.Alias] = len(list)
+			list = append(list, f)
+			continue
+		}
+		merged := *list[index]
+		merged.SelectionSet = slices.Concat(merged.SelectionSet, f.SelectionSet)
+		list[index] = &merged
+	}
+	return list
+}
+
+func flat(set ast.SelectionSet, variables map[string]any) []*ast.Field {
 	var list []*ast.Field
 	for _, selection := range set {
 		switch s := selection.(type) {
 		case *ast.Field:
-			list = append(list, s)
+			if wanted(s.Directives, variables) {
+				list = append(list, s)
+			}
 		case *ast.FragmentSpread:
-			list = append(list, fields(s.Definition.SelectionSet)...)
+			if wanted(s.Directives, variables) {
+				list = append(list, flat(s.Definition.SelectionSet, variables)...)
+			}
 		case *ast.InlineFragment:
-			list = append(list, fields(s.SelectionSet)...)
+			if wanted(s.Directives, variables) {
+				list = append(list, flat(s.SelectionSet, variables)...)
+			}
 		}
 	}
 	return list
 }
 
+// wanted says what the directives skip and include decide.
+func wanted(directives ast.DirectiveList, variables map[string]any) bool {
+	says := func(name string) any {
+		if d := directives.ForName(name); d != nil {
+			return d.ArgumentMap(variables)["if"]
+		}
+		return nil
+	}
+	return says("skip") != true && says("include") != false
+}
+
 // project returns of a value what a selection asks for. What the value does not
 // have is null.
-func project(value any, set ast.SelectionSet) any {
+func project(value any, set ast.SelectionSet, variables map[string]any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		answer := map[string]any{}
-		for _, f := range fields(set) {
-			if f.Name == "__typename" {
+		for _, f := range fields(set, variables) {
+			if f.Name == typeName {
 				answer[f.Alias] = f.ObjectDefinition.Name
 				continue
 			}
-			answer[f.Alias] = project(v[f.Name], f.SelectionSet)
+			answer[f.Alias] = project(v[f.Name], f.SelectionSet, variables)
 		}
 		return answer
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {
-			list[i] = project(v[i], set)
+			list[i] = project(v[i], set, variables)
 		}
 		return list
 	}
 	return value
 }
+
+// typeName is the field that everything has.
+const typeName = "__typename"
 
 // answer resolves the fields of a query in the name of a tenant.
 func (p *Provisioner) answer(calls []call, tenant string) map[string]any {
@@ -107,7 +156,7 @@ func (p *Provisioner) answer(calls []call, tenant string) map[string]any {
 			data[c.field.Alias] = nil
 			continue
 		}
-		data[c.field.Alias] = project(value, c.field.SelectionSet)
+		data[c.field.Alias] = project(value, c.field.SelectionSet, c.variables)
 	}
 	document := map[string]any{"data": data}
 	if len(errs) > 0 {
@@ -126,6 +175,9 @@ func describe(err error, path string) map[string]any {
 }
 
 func (p *Provisioner) resolve(c call, tenant string) (any, error) {
+	if c.field.Name == typeName {
+		return c.field.ObjectDefinition.Name, nil
+	}
 	if tenant == "" {
 		return nil, badRequest("tenant header is empty")
 	}
@@ -141,7 +193,9 @@ func (p *Provisioner) resolve(c call, tenant string) (any, error) {
 	case "upgradeShoot":
 		return p.upgrade(c.field.Name, "UpgradeShoot", tenant, id, config, func(r *record) {
 			cluster := maps.Clone(r.cluster)
-			maps.Copy(cluster, copied(config["gardenerConfig"]))
+			change := copied(config["gardenerConfig"])
+			maps.DeleteFunc(change, func(_ string, value any) bool { return value == nil })
+			maps.Copy(cluster, change)
 			r.cluster = cluster
 		})
 	default:

@@ -33,23 +33,22 @@ type Provisioner struct {
 	operations map[string]*operation
 	mutations  []Mutation
 	numbers    int
-	rules      ruleState
+	rules      *faults.Tally
 }
 
 // New returns a Provisioner whose operations go by the clock. Settings are asked
 // for whenever they matter.
 func New(members []Member, clock func() time.Time, settings func() Settings) *Provisioner {
-	p := &Provisioner{clock: clock, settings: settings}
+	p := &Provisioner{clock: clock, settings: settings, rules: rulesOf(faults.Plan{})}
 	p.Reset(members)
 	return p
 }
 
-// Reset makes everything as it was in the beginning.
+// Reset makes everything as it was in the beginning. The rules for requests stay.
 func (p *Provisioner) Reset(members []Member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runtimes, p.operations, p.mutations = map[string]*record{}, map[string]*operation{}, nil
-	p.rules = ruleState{}
 	for _, m := range members {
 		p.add(m)
 	}

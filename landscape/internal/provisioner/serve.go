@@ -16,40 +16,27 @@ import (
 // maxBody bounds what is read of a request.
 const maxBody = 1 << 20
 
-// ruleState counts what the rules of the plan in force have hit.
-type ruleState struct {
-	since   time.Time
-	matched []int64
-	hit     []int64
-}
-
-// NewPlan begins to count anew, for a plan that has just been set.
-func (p *Provisioner) NewPlan() {
+// SetPlan puts the rules of a plan for requests in force from now on, instead of
+// those before. How upgrades end is told by the settings.
+func (p *Provisioner) SetPlan(plan faults.Plan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rules = ruleState{}
+	p.rules = rulesOf(plan)
 }
 
-// strikes says whether a rule hits a request for some fields.
-func (p *Provisioner) strikes(plan faults.Plan, index int, names []string) bool {
+func rulesOf(plan faults.Plan) *faults.Tally {
+	return faults.NewTally(plan.Seed, "provisioner request", plan.Provisioner.API)
+}
+
+func (p *Provisioner) inForce() *faults.Tally {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := &p.rules
-	if len(s.matched) != len(plan.Provisioner.API) {
-		*s = ruleState{since: time.Now(), matched: make([]int64, len(plan.Provisioner.API)), hit: make([]int64, len(plan.Provisioner.API))}
-	}
-	rule := plan.Provisioner.API[index]
-	about := len(rule.Resources) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(rule.Resources, name) })
-	if !about || !rule.InForce(time.Since(s.since)) || (rule.Times > 0 && s.hit[index] >= rule.Times) {
-		return false
-	}
-	s.matched[index]++
-	turn := strconv.FormatInt(s.matched[index], 10)
-	if rule.Share != 0 && faults.Draw(plan.Seed, "provisioner request", strconv.Itoa(index), turn) >= rule.Share {
-		return false
-	}
-	s.hit[index]++
-	return true
+	return p.rules
+}
+
+// about reports whether a rule speaks about a request for some fields.
+func about(rule faults.Rule, calls []call) bool {
+	return len(rule.Resources) == 0 || slices.ContainsFunc(calls, func(c call) bool { return slices.Contains(rule.Resources, c.field.Name) })
 }
 
 // ServeHTTP answers GraphQL requests, or does to them what the plan says. Delays
@@ -85,29 +72,28 @@ func (p *Provisioner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answered as usual, and otherwise whether it has to be carried out first and
 // its answer lost.
 func (p *Provisioner) disturb(w http.ResponseWriter, r *http.Request, calls []call) *bool {
-	plan := p.settings().Plan
-	names := make([]string, len(calls))
-	for i, c := range calls {
-		names[i] = c.field.Name
-	}
-	for index, rule := range plan.Provisioner.API {
-		if rule.Action == faults.Delay && p.strikes(plan, index, names) {
+	rules := p.inForce()
+	for index, rule := range rules.Rules() {
+		if rule.Action == faults.Delay && about(rule, calls) && rules.Strikes(index) {
 			timer := time.NewTimer(time.Duration(rule.Delay))
-			defer timer.Stop()
 			select {
 			case <-timer.C:
 			case <-r.Context().Done():
+				timer.Stop()
 				panic(http.ErrAbortHandler)
 			}
 		}
 	}
-	for index, rule := range plan.Provisioner.API {
-		if rule.Action == faults.Delay || !p.strikes(plan, index, names) {
+	for index, rule := range rules.Rules() {
+		if !rule.Action.Strikes() || !about(rule, calls) || !rules.Strikes(index) {
 			continue
 		}
 		lose := rule.Action == faults.Lose
 		switch rule.Action {
 		case faults.Status:
+			if seconds := int(time.Duration(rule.RetryAfter) / time.Second); seconds > 0 {
+				w.Header().Set("Retry-After", strconv.Itoa(seconds))
+			}
 			http.Error(w, "simulated "+http.StatusText(rule.Code), rule.Code)
 		case faults.Garbage:
 			_, _ = io.WriteString(w, `{"data":{"runtimeStatus":{"lastOperationStatus":<html>`) // The client may be gone.
