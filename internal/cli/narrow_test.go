@@ -64,21 +64,49 @@ func TestReasonsOnANarrowTerminal(t *testing.T) {
 			row("00000004", "failed", "failedly") + `],"count":4,"totalCount":4}`,
 	})
 	require.Equal(t, ""+
-		"SHOOT       STATE      PLAN  WINDOW  TOOK  OPERATION ID\n"+
-		"c-00000001  failed     -     -          -  00000001-0000-4000-8000-000000000001\n"+
-		"    the quota of the account is used up in the region eu-central-1, and nobody\n"+
-		"    raised it\n"+
-		"c-00000002  canceled   -     -          -  00000002-0000-4000-8000-000000000001\n"+
-		"    orchestration was canceled\n"+
-		"c-00000003  succeeded  -     -          -  00000003-0000-4000-8000-000000000001\n"+
-		"c-00000004  failed     -     -          -  00000004-0000-4000-8000-000000000001\n"+
-		"    failedly\n"+
+		"SHOOT       STATE      TOOK  OPERATION ID  DESCRIPTION\n"+
+		"c-00000001  failed        -  00000001      the quota of the account is used up\n"+
+		"                                           in the region eu-central-1, and\n"+
+		"                                           nobody raised it\n"+
+		"c-00000002  canceled      -  00000002      orchestration was canceled\n"+
+		"c-00000003  succeeded     -  00000003      -\n"+
+		"c-00000004  failed        -  00000004      failedly\n"+
 		"4 operations\n", shown(t, address, 80, "orchestrations", "o-1", "operations", "--page", "1"))
 	// So are those at the end of the watching.
 	got := speaking(t, []string{"SWELL_URL=" + address}, "", "orchestrations", "o-1", "watch")
 	require.Equal(t, console.ExitFailed, got.code, got.err)
 	require.Regexp(t, `(?m)^c-00000001 +the quota of the account is used up in the region eu-central-1, and nobody raised it$`, got.out)
 	require.Contains(t, run(t, address, "orchestrations", "o-1", "operations", "--page", "1").out, "\tcanceled: orchestration was canceled\t", "programs get it as it is")
+}
+
+// Eighty columns hold an operation in one line, with an ID that commands accept. -o wide leaves nothing out.
+func TestOperationsOnANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	row := func(n, state, times, description string) string {
+		return `{"operationID":"` + n + `-0000-4000-8000-000000000001","shootName":"c-` + n + `-of-a-long","servicePlanName":"aws","state":"` + state + `",` + times + `"description":"` + description + `",
+			"maintenanceWindowBegin":"0001-01-01T00:00:00Z","maintenanceWindowEnd":"0001-01-01T00:00:00Z"}`
+	}
+	address, _ := answering(t, map[string]string{
+		"GET/orchestrations/o-1": `{"orchestrationID":"o-1","state":"in progress","createdAt":"2030-01-01T11:00:00Z","updatedAt":"2030-01-01T11:30:00Z"}`,
+		"GET/orchestrations/o-1/operations": `{"data":[` + row("00000001", "in progress", `"startedAt":"2030-01-01T11:50:00Z",`, "32%: the control plane is being rolled to 1.34.7, waiting for etcd") + "," +
+			row("00000002", "succeeded", `"startedAt":"2030-01-01T11:40:00Z","finishedAt":"2030-01-01T11:41:05Z",`, "has Kubernetes 1.34.7") + `],"count":2,"totalCount":2}`,
+	})
+	require.Equal(t, ""+
+		"SHOOT                 STATE        OPERATION ID  DESCRIPTION\n"+
+		"c-00000001-of-a-long  in progress  00000001      32%: the control plane is bein…\n"+
+		"c-00000002-of-a-long  succeeded    00000002      has Kubernetes 1.34.7\n"+
+		"2 operations\n", shown(t, address, 80, "orchestrations", "o-1", "operations", "--page", "1"))
+	require.Equal(t, ""+
+		"SHOOT                 STATE        PLAN  WINDOW  STARTED  TOOK  OPERATION ID  DESCRIPTION\n"+
+		"c-00000001-of-a-long  in progress  aws   -       10m ago   10m  00000001      32%: the control plane is being rolled to…\n"+
+		"c-00000002-of-a-long  succeeded    aws   -       20m ago  1m5s  00000002      has Kubernetes 1.34.7\n"+
+		"2 operations\n", shown(t, address, 120, "orchestrations", "o-1", "operations", "--page", "1"))
+	var out bytes.Buffer
+	c := &console.Console{Out: &out, Err: &out, Environ: []string{"SWELL_URL=" + address}, Screen: width(80), Clock: func() time.Time { return time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC) }}
+	require.Equal(t, console.ExitOK, cli.Run(t.Context(), c, []string{"orchestrations", "o-1", "operations", "--page", "1", "-o", "wide"}))
+	require.Contains(t, out.String(), "10m ago   10m  00000001-0000-4000-8000-000000000001  32%: the control plane is being rolled to 1.34.7, waiting for etcd\n")
+	require.Equal(t, run(t, address, "orchestrations", "o-1", "operations", "--page", "1").out,
+		run(t, address, "orchestrations", "o-1", "operations", "--page", "1", "-o", "wide").out, "a pipe has all of it anyway")
 }
 
 // An error is read to its end on a terminal, and a pipe has it as it is.

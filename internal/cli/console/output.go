@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -17,33 +19,59 @@ type Format string
 const (
 	// Table is for people: columns on a terminal, fields separated by tabs in a pipe.
 	Table Format = "table"
+	// Wide is Table with all columns whole, whatever the width of the terminal.
+	Wide Format = "wide"
 	// JSON is for programs.
 	JSON Format = "json"
 )
 
+// formatFlag is a flag that holds a form of output.
+type formatFlag struct {
+	format *Format
+	known  []string
+}
+
 // String implements pflag.Value.
-func (f *Format) String() string { return string(*f) }
+func (f *formatFlag) String() string {
+	if f.format == nil {
+		return ""
+	}
+	return string(*f.format)
+}
 
 // Set implements pflag.Value.
-func (f *Format) Set(text string) error {
-	switch format := Format(text); format {
-	case Table, JSON:
-		*f = format
-		return nil
-	default:
-		return fmt.Errorf("%q is no form of output; known are table and json", text)
+func (f *formatFlag) Set(text string) error {
+	if !slices.Contains(f.known, text) {
+		return fmt.Errorf("%q is no form of output here; known are %s", text, oneOf(f.known, "and"))
 	}
+	*f.format = Format(text)
+	return nil
 }
 
 // Type implements pflag.Value.
-func (f *Format) Type() string { return "format" }
+func (f *formatFlag) Type() string { return "format" }
 
-// OutputFlag adds --output to a command.
-func OutputFlag(cmd *cobra.Command, f *Format) {
+// oneOf lists words, the last two with a word between them.
+func oneOf(words []string, between string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + between + " " + words[last]
+}
+
+// OutputFlag adds --output to a command: a table or JSON.
+func OutputFlag(cmd *cobra.Command, f *Format) { outputFlag(cmd, f, Table, JSON) }
+
+// ListOutputFlag adds --output to a command that shows lists, which can be wide.
+func ListOutputFlag(cmd *cobra.Command, f *Format) { outputFlag(cmd, f, Table, Wide, JSON) }
+
+func outputFlag(cmd *cobra.Command, f *Format, forms ...Format) {
 	*f = Table
-	cmd.Flags().VarP(f, "output", "o", "`FORMAT` of the output: table or json")
+	known := make([]string, len(forms))
+	for i, form := range forms {
+		known[i] = string(form)
+	}
+	cmd.Flags().VarP(&formatFlag{f, known}, "output", "o", "`FORMAT` of the output: "+oneOf(known, "or"))
 	// The completion of a flag that was just added cannot fail.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(Table), string(JSON)}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // PrintJSON writes a value as indented JSON. Unlike in HTML, < and > stay as they are.

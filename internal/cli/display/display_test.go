@@ -116,6 +116,36 @@ func TestACellThatIsWrapped(t *testing.T) {
 	require.Equal(t, []string{"日本", "語"}, broken("日本語", 4))
 }
 
+// Rows of which the rest is not worth a line are cut, and a wide table needs no fitting.
+func TestRowsOfOneLine(t *testing.T) {
+	t.Parallel()
+	columns := []Column{{Title: "ID", Brief: 4}, {Title: "LEVEL", Drop: 1}, {Title: "MESSAGE", Wrap: 16}}
+	fill := func(t *Table) {
+		t.Brief("aaaabbbb", "error", "quota exceeded in the region")
+		t.Row("bbbbcccc", "error", "quota exceeded in the region")
+	}
+	require.Equal(t, ""+
+		"ID    LEVEL  MESSAGE\n"+
+		"aaaa  error  quota exceeded …\n"+
+		"bbbb  error  quota exceeded\n"+
+		"             in the region\n", printed(t, 29, fill, columns...))
+	require.Equal(t, ""+
+		"ID    LEVEL\n"+
+		"aaaa  error\n"+
+		"    quota exce…\n"+
+		"bbbb  error\n"+
+		"    quota\n"+
+		"    exceeded in\n"+
+		"    the region\n", printed(t, 15, fill, columns...))
+	require.Equal(t, ""+
+		"ID        LEVEL  MESSAGE\n"+
+		"aaaabbbb  error  quota exceeded in the region\n"+
+		"bbbbcccc  error  quota exceeded in the region\n", printed(t, 15, func(t *Table) {
+		t.Wide()
+		fill(t)
+	}, columns...))
+}
+
 // A column that a pipe has in the middle can stand last on a terminal.
 func TestAColumnThatStandsLast(t *testing.T) {
 	t.Parallel()

@@ -39,11 +39,17 @@ type Table struct {
 	// places says where each cell of a row stands.
 	places []int
 	rows   [][]string
+	// brief holds the rows whose wrapped cell is cut instead.
+	brief map[int]bool
+	wide  bool
 }
+
+// endless is a width that no table reaches.
+const endless = 1 << 20
 
 // NewTable returns an empty table.
 func NewTable(c *console.Console, columns ...Column) *Table {
-	t := &Table{console: c, columns: make([]Column, 0, len(columns)), places: make([]int, len(columns))}
+	t := &Table{console: c, columns: make([]Column, 0, len(columns)), places: make([]int, len(columns)), brief: map[int]bool{}}
 	for _, last := range []bool{false, true} {
 		for i, column := range columns {
 			if (column.Last && c.IsTerminal()) == last {
@@ -67,6 +73,24 @@ func (t *Table) Row(cells ...string) {
 	t.rows = append(t.rows, row)
 }
 
+// Brief adds a row of one line: the cell of a column that is wrapped is cut where it would need more.
+func (t *Table) Brief(cells ...string) {
+	t.brief[len(t.rows)] = true
+	t.Row(cells...)
+}
+
+// Wide lets the table be as wide as it is, whatever the width of the terminal.
+func (t *Table) Wide() { t.wide = true }
+
+// width is how wide the table may be.
+func (t *Table) width() int {
+	if t.wide {
+		return endless
+	}
+	columns, _ := t.console.Size()
+	return columns
+}
+
 // Continue adds a row that belongs to the one before: on a terminal its first cells are not repeated.
 func (t *Table) Continue(repeated int, cells ...string) {
 	t.Row(cells...)
@@ -87,8 +111,7 @@ func (t *Table) Print() error {
 		}
 		return flush(w)
 	}
-	width, _ := t.console.Size()
-	for _, line := range t.lines(width) {
+	for _, line := range t.lines(t.width()) {
 		_, _ = fmt.Fprintln(w, line)
 	}
 	return flush(w)
@@ -104,7 +127,7 @@ func flush(w *bufio.Writer) error {
 // Layout lays the table out for the terminal, set in by some columns. It returns the heading and the lines of each row, for callers that write
 // something else between the rows.
 func (t *Table) Layout(indent int) (heading string, rows [][]string) {
-	width, _ := t.console.Size()
+	width := t.width()
 	blocks := t.blocks(max(1, width-indent))
 	for _, block := range blocks {
 		for i := range block {
@@ -127,24 +150,28 @@ func (t *Table) blocks(width int) [][]string {
 	}
 	blocks := make([][]string, 0, len(t.rows)+1)
 	blocks = append(blocks, []string{t.line(titles, widths, width)})
-	for _, row := range t.rows {
-		blocks = append(blocks, t.block(row, widths, width))
+	for i, row := range t.rows {
+		blocks = append(blocks, t.block(row, widths, width, t.brief[i]))
 	}
 	return blocks
 }
 
 // block returns the lines of a row: one, and more where its last cell is wrapped.
-func (t *Table) block(row []string, widths []int, width int) []string {
+func (t *Table) block(row []string, widths []int, width int, brief bool) []string {
 	last := len(row) - 1
 	switch {
-	case t.columns[last].Wrap == 0:
+	case t.columns[last].Wrap == 0, brief && widths[last] > 0:
 		return []string{t.line(row, widths, width)}
 	case widths[last] == 0:
 		lines := []string{t.line(row, widths, width)}
 		if row[last] == Dash || row[last] == "" {
 			return lines
 		}
-		for _, text := range broken(row[last], max(1, width-below)) {
+		pieces := broken(row[last], max(1, width-below))
+		if brief && len(pieces) > 1 {
+			pieces = []string{Cut(row[last], max(1, width-below))}
+		}
+		for _, text := range pieces {
 			lines = append(lines, Cut(strings.Repeat(" ", below)+text, width))
 		}
 		return lines
@@ -187,7 +214,7 @@ func broken(text string, columns int) []string {
 // abridge shortens IDs on a terminal that is too narrow for all of the table.
 func (t *Table) abridge(width int) {
 	for i, c := range t.columns {
-		if c.Brief == 0 || total(t.natural()) <= width {
+		if c.Brief == 0 || total(t.least()) <= width {
 			continue
 		}
 		length := distinct(t.rows, i, c.Brief)
@@ -227,13 +254,11 @@ func beginning(text string, length int) string {
 func (t *Table) fit(width int) []int {
 	natural := t.natural()
 	last := len(natural) - 1
-	wrap := t.columns[last].Wrap
-	if wrap == 0 {
+	if t.columns[last].Wrap == 0 {
 		widths, _ := t.squeeze(natural, width)
 		return widths
 	}
-	narrow := slices.Clone(natural)
-	narrow[last] = min(natural[last], max(wrap, Width(t.columns[last].Title)))
+	narrow := t.least()
 	if widths, ok := t.squeeze(narrow, width); ok {
 		widths[last] = min(natural[last], widths[last]+width-total(widths))
 		return widths
@@ -253,6 +278,16 @@ func (t *Table) natural() []int {
 		}
 	}
 	return natural
+}
+
+// least is natural with no more room for the cells that are wrapped than they need.
+func (t *Table) least() []int {
+	least := t.natural()
+	last := len(least) - 1
+	if wrap := t.columns[last].Wrap; wrap > 0 {
+		least[last] = min(least[last], max(wrap, Width(t.columns[last].Title)))
+	}
+	return least
 }
 
 // squeeze leaves out and shrinks columns until they fit, and reports whether they do.

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/swell-fleet/swell/internal/cli/console"
-	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/internal/cli/history"
 	"github.com/swell-fleet/swell/orchestration"
 )
@@ -44,7 +43,7 @@ func (c *call) events(page, size int) (orchestration.EventList, error) {
 }
 
 func (c *call) printEvents(events []orchestration.Event) error {
-	table := display.NewTable(c.console, history.OrchestrationColumns()...)
+	table := c.table(history.OrchestrationColumns()...)
 	clock := c.clock()
 	for i := range events {
 		table.Row(history.OrchestrationCells(&events[i], clock)...)

@@ -25,6 +25,15 @@ func (c *call) clock() display.Clock {
 	return display.Clock{Now: c.console.Clock(), Machine: !c.console.IsTerminal()}
 }
 
+// table returns an empty table in the form that is asked for.
+func (c *call) table(columns ...display.Column) *display.Table {
+	table := display.NewTable(c.console, columns...)
+	if c.output == console.Wide {
+		table.Wide()
+	}
+	return table
+}
+
 // counted tells a person how many rows there are.
 func (c *call) counted(shown, total int, noun string) {
 	if c.console.IsTerminal() {
@@ -43,7 +52,7 @@ func (c *call) list() error {
 	if c.output == console.JSON {
 		return c.console.PrintJSON(list)
 	}
-	table := display.NewTable(c.console,
+	table := c.table(
 		display.Column{Title: "ID", Brief: briefID}, display.Column{Title: "TYPE", Drop: 2}, display.Column{Title: "CREATED", Drop: 1}, display.Column{Title: "STATE"},
 		display.Column{Title: "VERSION", Shrink: 7}, display.Column{Title: "DONE", Right: true}, display.Column{Title: "DESCRIPTION", Drop: 3, Last: true},
 		display.Column{Title: "FAILED", Right: true})

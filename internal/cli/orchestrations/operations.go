@@ -26,13 +26,18 @@ func (c *call) listOperations() error {
 	if c.output == console.JSON {
 		return c.console.PrintJSON(list)
 	}
-	table := display.NewTable(c.console,
+	table := c.table(
 		display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"}, display.Column{Title: "PLAN", Drop: 3},
 		display.Column{Title: "WINDOW", Drop: 2}, display.Column{Title: "DESCRIPTION", Wrap: leastText, Last: true},
-		display.Column{Title: "STARTED", Drop: 4}, display.Column{Title: "TOOK", Right: true, Drop: 1}, display.Column{Title: "OPERATION ID"})
+		display.Column{Title: "STARTED", Drop: 4}, display.Column{Title: "TOOK", Right: true, Drop: 1}, display.Column{Title: "OPERATION ID", Brief: briefID})
 	clock := c.clock()
 	for _, op := range list.Data {
-		table.Row(op.ShootName, op.State, op.ServicePlanName, clock.Window(op.MaintenanceWindowBegin, op.MaintenanceWindowEnd), reason(op, clock),
+		row := table.Brief
+		if op.State == orchestration.Failed || op.State == orchestration.Canceled {
+			// Why that is has to be read to its end.
+			row = table.Row
+		}
+		row(op.ShootName, op.State, op.ServicePlanName, clock.Window(op.MaintenanceWindowBegin, op.MaintenanceWindowEnd), reason(op, clock),
 			relative(clock, op), took(clock, op), op.OperationID)
 	}
 	if err := table.Print(); err != nil {
@@ -147,7 +152,7 @@ func (c *call) listLeftOut() error {
 	if c.output == console.JSON {
 		return c.console.PrintJSON(list)
 	}
-	table := display.NewTable(c.console,
+	table := c.table(
 		display.Column{Title: "SHOOT"}, display.Column{Title: "REASON"}, display.Column{Title: "DESCRIPTION", Wrap: leastText, Last: true},
 		display.Column{Title: "RUNTIME ID", Drop: 1})
 	for _, row := range list.Data {

@@ -135,7 +135,7 @@ orchestration goes on).`,
 	// The completion of a flag that was just added cannot fail.
 	_ = cmd.RegisterFlagCompletionFunc(levelFlag, cobra.FixedCompletions(history.Levels, cobra.ShellCompDirectiveNoFileComp))
 	flags.BoolVarP(&o.follow, followFlag, "f", false, "show new events as they come, until the orchestration has ended")
-	console.OutputFlag(cmd, &o.output)
+	console.ListOutputFlag(cmd, &o.output)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		act, one, err := choose(args)
 		if err != nil {

@@ -47,7 +47,7 @@ func (e *events) print(output console.Format) error {
 	case output == console.JSON:
 		err = e.printJSON(w)
 	case e.console.IsTerminal():
-		err = e.printBlocks(w)
+		err = e.printBlocks(w, output == console.Wide)
 	default:
 		err = e.printLines(w)
 	}
@@ -121,9 +121,16 @@ func hasHistory(instanceID string) bool {
 }
 
 // printBlocks is for a person: the list, and below each runtime its newest events.
-func (e *events) printBlocks(w *bufio.Writer) error {
+func (e *events) printBlocks(w *bufio.Writer, wide bool) error {
 	clock := display.Clock{Now: e.console.Clock()}
-	table := display.NewTable(e.console, columns()...)
+	newTable := func(columns ...display.Column) *display.Table {
+		table := display.NewTable(e.console, columns...)
+		if wide {
+			table.Wide()
+		}
+		return table
+	}
+	table := newTable(columns()...)
 	for i := range e.page.Data {
 		rt := &e.page.Data[i]
 		table.Row(cells(rt, rt.LastOperation(), clock)...)
@@ -133,7 +140,7 @@ func (e *events) printBlocks(w *bufio.Writer) error {
 	err := e.each(w, func(i int, events []orchestration.Event) error {
 		_, _ = fmt.Fprintln(w, strings.Join(rows[i], "\n"))
 		shown := events[:min(len(events), eventsShown)]
-		below := display.NewTable(e.console, history.RuntimeColumns()...)
+		below := newTable(history.RuntimeColumns()...)
 		for n := range shown {
 			below.Row(history.RuntimeCells(&shown[n], clock)...)
 		}

@@ -72,7 +72,7 @@ events, in a pipe and with -o json by all.`,
 	flags.BoolVar(&p.ClusterConfig, "cluster-config", false, "add the cluster configuration (with -o json)")
 	flags.IntVar(&p.Page, "page", 0, "only the page with this `NUMBER`, from 1 on")
 	flags.IntVar(&p.PageSize, "page-size", 0, "how many `RUNTIMES` a page has; alone, of the first page")
-	console.OutputFlag(cmd, &o.output)
+	console.ListOutputFlag(cmd, &o.output)
 	cmd.AddCommand(newImport(c), newForget(c))
 	return cmd
 }
@@ -141,6 +141,9 @@ func cells(rt *runtime.RuntimeDTO, op runtime.Operation, clock display.Clock) []
 func (o *options) print(c *console.Console, page runtime.RuntimesPage) error {
 	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
 	table := display.NewTable(c, columns()...)
+	if o.output == console.Wide {
+		table.Wide()
+	}
 	for i := range page.Data {
 		rt := &page.Data[i]
 		for n, op := range operationsOf(*rt, o.params.OperationDetail) {
