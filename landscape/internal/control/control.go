@@ -164,8 +164,14 @@ func read(r *http.Request, into any) error { return decode(r.Body, into) }
 func decode(from io.Reader, into any) error {
 	decoder := json.NewDecoder(from)
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+	if err := decoder.Decode(into); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
 		return fmt.Errorf("%w: read body: %w", landscape.ErrInvalid, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: read body: something stands behind the document", landscape.ErrInvalid)
 	}
 	return nil
 }

@@ -81,19 +81,24 @@ func (s *Server) createFleet(r *http.Request) (any, error) {
 	if err := read(r, &request); err != nil {
 		return nil, err
 	}
-	settings := gardenlet.Settings{ReconcileTime: DefaultReconcileTime, Steps: DefaultSteps, Plan: request.Faults}
-	if request.ReconcileTime != nil {
-		settings.ReconcileTime = time.Duration(*request.ReconcileTime)
-	}
-	if request.Steps != nil {
-		settings.Steps = *request.Steps
-	}
-	request.apply(&settings)
-	fleet, err := s.landscape.CreateFleet(r.Context(), landscape.FleetOptions{Generate: request.Options, Settings: settings, Kymas: request.Kymas})
+	fleet, err := s.landscape.CreateFleet(r.Context(), request.options())
 	if err != nil {
 		return nil, err
 	}
 	return Describe(fleet), nil
+}
+
+// options are the request with what it leaves open.
+func (r FleetRequest) options() landscape.FleetOptions {
+	settings := gardenlet.Settings{ReconcileTime: DefaultReconcileTime, Steps: DefaultSteps, Plan: r.Faults}
+	if r.ReconcileTime != nil {
+		settings.ReconcileTime = time.Duration(*r.ReconcileTime)
+	}
+	if r.Steps != nil {
+		settings.Steps = *r.Steps
+	}
+	r.apply(&settings)
+	return landscape.FleetOptions{Generate: r.Options, Settings: settings, Kymas: r.Kymas}
 }
 
 func (s *Server) getFleet(r *http.Request) (any, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"testing"
 	"time"
 
@@ -165,5 +166,28 @@ func FuzzParse(f *testing.F) {
 		again, err := Parse(encoded)
 		require.NoError(t, err)
 		require.Equal(t, plan.Outcome("c-1", 0), again.Outcome("c-1", 0))
+	})
+}
+
+// FuzzDescribe reads all kinds of requests. Whatever they are, a rule can speak
+// about them.
+func FuzzDescribe(f *testing.F) {
+	f.Add("GET", "/apis/core.gardener.cloud/v1beta1/namespaces/garden-x/shoots/c-1/status", "watch=true&dryRun=All")
+	f.Add("DELETE", "/apis/core.gardener.cloud/v1beta1/namespaces/garden-x/shoots", "")
+	f.Add("PATCH", "/apis/a/b/namespaces/", "dryRun")
+	f.Add("POST", "//apis///", "watch=1;x")
+	f.Add("", "", "%zz")
+	f.Fuzz(func(t *testing.T, method, path, query string) {
+		asked := Describe(&http.Request{Method: method, URL: &url.URL{Path: path, RawQuery: query}})
+		rule := Rule{Action: Drop, Verbs: []string{asked.Verb}, DryRun: &asked.DryRun}
+		require.NoError(t, rule.validate())
+		if asked.Resource != "" {
+			rule.Resources = []string{asked.Resource}
+		}
+		if asked.Name != "" {
+			rule.Names = []string{asked.Name}
+		}
+		require.True(t, rule.Matches(asked))
+		require.Equal(t, asked.Verb == "watch", asked.Watch)
 	})
 }
