@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,7 @@ import (
 // NewRoot returns the program with all its verbs.
 func NewRoot(c *console.Console) *cobra.Command {
 	var who access
+	c.Connect = func(ctx context.Context) error { return who.settle(ctx, c) }
 	root := &cobra.Command{
 		Use:   "swell",
 		Short: "Upgrade fleets of managed Kyma runtimes",
@@ -50,7 +52,7 @@ See also: swell help exit-codes, swell help output, swell help environment, swel
 			if local(cmd) {
 				return nil
 			}
-			return who.settle(cmd.Context(), c)
+			return c.Connect(cmd.Context())
 		},
 	}
 	root.SetIn(c.In)
@@ -82,10 +84,13 @@ func noEmptyValues(cmd *cobra.Command) error {
 	return &console.ExitError{Code: console.ExitUsage, Err: errors.Join(problems...)}
 }
 
+// own are the commands that cobra adds: they tell about the program itself.
+var own = []string{"help", "completion", cobra.ShellCompRequestCmd}
+
 // local reports whether a command works without a server, and has to even when the contexts are broken.
 func local(cmd *cobra.Command) bool {
 	for ; cmd != nil; cmd = cmd.Parent() {
-		if _, ok := cmd.Annotations[console.Local]; ok || cmd.Name() == "completion" {
+		if _, ok := cmd.Annotations[console.Local]; ok || slices.Contains(own, cmd.Name()) {
 			return true
 		}
 	}

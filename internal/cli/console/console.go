@@ -2,6 +2,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,6 +42,8 @@ type Console struct {
 	Context home.Context
 	// Source brings the bearer token; nil when there is none.
 	Source tokens.Source
+	// Connect finds the server and what is sent along with requests to it. It has been called before a command runs that is not Local.
+	Connect func(ctx context.Context) error
 	// Base carries the requests to the server; nil means http.DefaultTransport.
 	Base http.RoundTripper
 	// Globals are the flags of the command line that say which server is meant and who asks, for commands that a user is to copy.
@@ -56,7 +59,8 @@ const (
 	TokenVariable   = "SWELL_TOKEN"
 )
 
-// Local is the annotation of commands that work without a server.
+// Local is the annotation of commands that work without a server, also where the contexts are broken. One that turns out to need the server
+// calls Connect.
 const Local = "local"
 
 // DefaultURL is the address of the server when nothing says one.

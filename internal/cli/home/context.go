@@ -198,19 +198,24 @@ func (c *Contexts) index(name string) int {
 	return slices.IndexFunc(c.List, func(one Context) bool { return one.Name == name })
 }
 
-// check returns all that is wrong with the contexts.
-func (c *Contexts) check() error {
+// check returns all that is wrong with the contexts, and where it stands.
+func (c *Contexts) check(where lines) error {
 	var problems []error
 	for i := range c.List {
+		line := 0
+		if i < len(where.contexts) {
+			line = where.contexts[i]
+		}
+		place := at(line, fmt.Sprintf("context %d", i+1))
 		if err := c.List[i].Check(); err != nil {
-			problems = append(problems, fmt.Errorf("context %d: %w", i+1, err))
+			problems = append(problems, fmt.Errorf("%s: %w", place, err))
 		}
 		if c.index(c.List[i].Name) < i {
-			problems = append(problems, fmt.Errorf("context %d: the name %q is taken", i+1, c.List[i].Name))
+			problems = append(problems, fmt.Errorf("%s: the name %q is taken", place, c.List[i].Name))
 		}
 	}
 	if c.Current != "" && c.index(c.Current) < 0 {
-		problems = append(problems, fmt.Errorf("current: there is no context %q", c.Current))
+		problems = append(problems, errors.New(at(where.current, fmt.Sprintf("current: there is no context %q", c.Current))))
 	}
 	return errors.Join(problems...)
 }

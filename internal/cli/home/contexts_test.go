@@ -86,7 +86,7 @@ func TestAChangeThatCannotBeKeptChangesNothing(t *testing.T) {
 func TestAFileThatIsNotUnderstoodIsNotTakenForEmpty(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"contexts: [": "contexts.yaml", "context: []": "context", "current: x": `no context "x"`, "contexts: []\n---\n": "more than one",
+		"contexts: [": "contexts.yaml", "context: []": "context", "current: x": `no context "x"`, "contexts: []\n---\n": "line 2: a second document begins",
 		"contexts: [{name: a, url: https://a}, {name: a, url: https://b}]": `"a" is taken`,
 		"contexts: [{name: a}]": "context 1", "contexts: [{name: a, url: https://a, tokne: b}]": "tokne", "- a": "contexts.yaml",
 	} {

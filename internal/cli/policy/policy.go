@@ -29,7 +29,9 @@ func NewCommand(c *console.Console) *cobra.Command {
 		Use:   "policy",
 		Short: "Check a maintenance policy, and explain the windows that it gives",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// Only what holds a policy against the fleet needs the server.
+		Annotations: map[string]string{console.Local: ""},
+		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLint(c), newExplain(c))
 	return cmd
@@ -57,6 +59,9 @@ func (f *fleet) settle(c *console.Console) {
 func (f *fleet) read(ctx context.Context, c *console.Console) ([]policy.Runtime, error) {
 	if f.kubeconfig == "" || f.namespace == "" {
 		return nil, console.Usagef("the windows of Shoots are read from Gardener: give --gardener-kubeconfig and --gardener-namespace")
+	}
+	if err := c.Connect(ctx); err != nil {
+		return nil, err
 	}
 	logger := logrus.New()
 	logger.SetOutput(c.Err)
