@@ -131,13 +131,15 @@ func printable(u *url.URL) string {
 	return public.String()
 }
 
-// pageQuery returns a copy of query with the parameters that select a page. A size of 0 leaves the size to the server.
+// pageQuery returns a copy of query with the parameters that select a page; those that are 0 are left out.
 func pageQuery(query url.Values, number, size int) url.Values {
 	paged := make(url.Values, len(query)+2)
 	for name, values := range query {
 		paged[name] = values
 	}
-	paged.Set("page", strconv.Itoa(number))
+	if number > 0 {
+		paged.Set("page", strconv.Itoa(number))
+	}
 	if size > 0 {
 		paged.Set("page_size", strconv.Itoa(size))
 	}

@@ -21,7 +21,8 @@
 //			return apiclient.GetPage[StatusResponse](ctx, api, path, query, number, pageSize)
 //		})
 //
-// Lists without an object around them are read with GetPlainPage, those that only grow at their begin with WalkNewestFirst.
+// Lists without an object around them are read with GetPlainPage. A history is read with WalkDown, which goes on from the last row of each page, and with
+// WalkNewestFirst where the server knows page numbers only.
 //
 // A write. With an idempotency key it is repeated under that key when the answer got lost; without one it is repeated only when no
 // connection could be made at all:

@@ -46,7 +46,7 @@ func (p *Page[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// GetPage reads one page. A size of 0 leaves the size to the server.
+// GetPage reads one page. A size of 0 leaves the size to the server; a number of 0 asks for no page by its number, where the query says what to read.
 func GetPage[T any](ctx context.Context, c *Client, path []string, query url.Values, number, size int) (Page[T], error) {
 	return Get[Page[T]](ctx, c, path, pageQuery(query, number, size))
 }
