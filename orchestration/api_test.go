@@ -131,7 +131,7 @@ func TestPublishedStructs(t *testing.T) {
 			of[[]orchestration.Event]("Data", "data"), of[int]("Count", "count"), of[int]("TotalCount", "totalCount"),
 		},
 		reflect.TypeFor[orchestration.EventParameters](): {
-			of[int]("Page", ""), of[int]("PageSize", ""), text("Level", ""), of[[]string]("InstanceIDs", ""), text("OperationID", ""),
+			of[int]("Page", ""), of[int]("PageSize", ""), text("Level", ""), of[[]string]("InstanceIDs", ""), text("OperationID", ""), text("Before", ""),
 		},
 		reflect.TypeFor[orchestration.ListParameters](): {
 			of[int]("Page", ""), of[int]("PageSize", ""), of[[]string]("States", ""),

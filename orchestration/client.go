@@ -67,9 +67,12 @@ type ExtendedClient interface {
 	ForgetRuntime(instanceID string) (ForgetResponse, error)
 	// ListEvents returns the history of all that the server does, newest first.
 	//
-	// With a Page and a PageSize it returns that page. When one of them is missing it reads all pages and returns the history as it was when
-	// it began, each event once; Count and TotalCount are then the number returned. Events that are added meanwhile are left out. The
-	// result is complete or there is an error, never a part. Data is never nil without an error.
+	// With a Page and a PageSize it returns that page, with Before and a PageSize the events before that one. When a PageSize or both others are missing it
+	// reads all pages and returns the history as it was when it began, each event once; Count and TotalCount are then the number returned. Events that
+	// are added meanwhile are left out. The result is complete or there is an error, never a part. Data is never nil without an error.
+	//
+	// Reading all takes as many requests as there are pages, however the history grows meanwhile. From servers that do not know how to go on from an
+	// event it is read by page numbers; they refuse Before, or what they answer is refused.
 	ListEvents(params EventParameters) (EventList, error)
 	// ListOrchestrationEvents returns the history of one orchestration and its operations like ListEvents.
 	ListOrchestrationEvents(orchestrationID string, params EventParameters) (EventList, error)

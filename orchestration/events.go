@@ -32,7 +32,7 @@ type Event struct {
 	OrchestrationID string `json:"orchestrationID,omitempty"`
 	// RuntimeID identifies the runtime; empty for what concerns none.
 	RuntimeID string `json:"runtimeID,omitempty"`
-	// ShootName is the name of the runtime's Shoot, where it is known.
+	// ShootName is the name that the runtime's Shoot had then, where it is known.
 	ShootName string `json:"shootName,omitempty"`
 	// Kind names what happened in one word. Of an orchestration: "created", "resolved", "cancel_requested", "retry_requested", "finished". Of
 	// an operation: "skipped", "admitted", "taken_over", "returned", "window_moved", "finished". Of runtimes: "imported", "forgotten". Others may come.
@@ -53,9 +53,10 @@ type Event struct {
 
 // EventList is one page of events, newest first.
 type EventList struct {
-	Data       []Event `json:"data"`
-	Count      int     `json:"count"`
-	TotalCount int     `json:"totalCount"`
+	Data  []Event `json:"data"`
+	Count int     `json:"count"`
+	// TotalCount is 0 for a part of the events that was asked for with Before: nothing is counted then.
+	TotalCount int `json:"totalCount"`
 }
 
 // EventParameters are the filters and the paging of lists of events. All filters that are set have to match.
@@ -71,4 +72,7 @@ type EventParameters struct {
 	InstanceIDs []string
 	// OperationID keeps the events of one operation; empty keeps all.
 	OperationID string
+	// Before is the ID of an event, and keeps those that are older. With a PageSize the result is the newest so many of them, so that a program
+	// which goes on with the ID of the last event, until there is none, reads a history of any length with little memory. Not together with Page.
+	Before string
 }

@@ -17,6 +17,7 @@ const (
 	levelField       = "level"
 	instanceIDsField = "instance_ids"
 	operationIDQuery = "operation_id"
+	beforeField      = "before"
 )
 
 // maxEventQuery is how many bytes of an address the instance IDs of one request take at most. Some proxies refuse addresses over 4 KiB; the
@@ -46,7 +47,7 @@ func (c *client) ListOrchestrationEvents(orchestrationID string, params EventPar
 	return list, nil
 }
 
-// eventPage reads one page of events.
+// eventPage reads one page of events: by its number, or, where that is 0, what the query says.
 type eventPage func(ctx context.Context, query url.Values, number, size int) (apiclient.Page[Event], error)
 
 // events reads one page or all pages of events. The events of many runtimes are asked for in several requests and put together.
@@ -54,16 +55,23 @@ func (c *client) events(params EventParameters, get eventPage) (EventList, error
 	if params.Page < 0 || params.PageSize < 0 {
 		return EventList{}, fmt.Errorf("page %d and page size %d must not be negative", params.Page, params.PageSize)
 	}
+	before, err := params.before()
+	if err != nil {
+		return EventList{}, err
+	}
 	queries, err := eventQueries(params)
 	if err != nil {
 		return EventList{}, err
 	}
-	if params.Page > 0 && params.PageSize > 0 {
+	switch {
+	case params.Page > 0 && params.PageSize > 0:
 		return c.onePageOfEvents(params, queries, get)
+	case before > 0 && params.PageSize > 0:
+		return c.eventsBefore(before, params.PageSize, queries, get)
 	}
 	merged := newestFirst{}
 	for _, query := range queries {
-		rows, err := c.allEvents(query, params.PageSize, get)
+		rows, err := c.allEvents(query, before, params.PageSize, get)
 		if err != nil {
 			return EventList{}, err
 		}
@@ -104,27 +112,6 @@ func (c *client) onePageOfEvents(params EventParameters, queries []url.Values, g
 	begin := min((params.Page-1)*params.PageSize, len(events))
 	events = slices.Clip(events[begin:min(begin+params.PageSize, len(events))])
 	return EventList{Data: events, Count: len(events), TotalCount: total}, nil
-}
-
-// allEvents reads all events that a query asks for as they were when the first page was read: what is added meanwhile would be in the result
-// only in parts.
-func (c *client) allEvents(query url.Values, size int, get eventPage) ([]Event, error) {
-	var newest Event
-	rows, err := apiclient.WalkNewestFirst(c.ctx, func(e *Event) string { return e.ID }, func(ctx context.Context, number int) (apiclient.Page[Event], error) {
-		page, err := get(ctx, query, number, size)
-		if newest.ID == "" && len(page.Rows) > 0 {
-			newest = page.Rows[0]
-		}
-		return page, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	limit, numbered := eventNumber(&newest)
-	return slices.DeleteFunc(rows, func(e Event) bool {
-		n, ok := eventNumber(&e)
-		return ok && numbered && n > limit
-	}), nil
 }
 
 // eventQueries turns parameters into the queries of one request or, where the instance IDs are many, of several.

@@ -18,11 +18,20 @@ import (
 	"github.com/swell-fleet/swell/orchestration"
 )
 
+// What servers do about the parameter before.
+const (
+	knowsBefore   = "knows before"
+	refusesBefore = "refuses before"
+	ignoresBefore = "ignores before"
+)
+
 // history is a server's list of events, newest first, which grows and is cleaned up while it is read.
 type history struct {
 	mu     sync.Mutex
 	events []orchestration.Event
 	size   int
+	// cursor is what the server does about before; empty is knowsBefore.
+	cursor string
 	// before runs ahead of every request.
 	before func(request int, h *history)
 
@@ -54,14 +63,34 @@ func (h *history) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if asked, err := strconv.Atoi(query.Get("page_size")); err == nil {
 		size = asked
 	}
-	page, _ := strconv.Atoi(query.Get("page"))
+	page := 1
+	if query.Has("page") {
+		page, _ = strconv.Atoi(query.Get("page"))
+	}
+	total := len(rows)
+	if before, err := strconv.Atoi(query.Get("before")); err == nil {
+		switch h.cursor {
+		case refusesBefore:
+			answer(http.StatusBadRequest, `{"message":"before: is no parameter here"}`)(w, r)
+			return
+		case ignoresBefore:
+		default:
+			total = 0
+			rows = slices.DeleteFunc(rows, func(e orchestration.Event) bool {
+				n, _ := strconv.Atoi(e.ID)
+				return n >= before
+			})
+		}
+	}
 	begin := min((page-1)*size, len(rows))
 	data := rows[begin:min(begin+size, len(rows))]
 	if strings.HasPrefix(r.URL.Path, "/orchestrations/") {
-		_ = json.NewEncoder(w).Encode(orchestration.EventList{Data: data, Count: len(data), TotalCount: len(rows)})
+		_ = json.NewEncoder(w).Encode(orchestration.EventList{Data: data, Count: len(data), TotalCount: total})
 		return
 	}
-	w.Header().Set("X-Total-Count", strconv.Itoa(len(rows)))
+	if total > 0 {
+		w.Header().Set("X-Total-Count", strconv.Itoa(total))
+	}
 	_ = json.NewEncoder(w).Encode(data)
 }
 
@@ -104,7 +133,15 @@ func lists(client orchestration.ExtendedClient) map[string]func(orchestration.Ev
 
 func TestEventsComeInPagesOrAllAtOnce(t *testing.T) {
 	t.Parallel()
-	_, client := serveHistory(t, 23, 5)
+	for _, cursor := range []string{knowsBefore, refusesBefore, ignoresBefore} {
+		h, client := serveHistory(t, 23, 5)
+		h.cursor = cursor
+		testPages(t, client)
+	}
+}
+
+func testPages(t *testing.T, client orchestration.ExtendedClient) {
+	t.Helper()
 	for name, list := range lists(client) {
 		for _, params := range []orchestration.EventParameters{{}, {PageSize: 4}, {Page: 3}} {
 			all, err := list(params)
@@ -122,6 +159,75 @@ func TestEventsComeInPagesOrAllAtOnce(t *testing.T) {
 	}
 }
 
+// The whole history takes one request a page and one for its end, also while it grows by more than is read.
+func TestAGrowingHistoryIsReadOnce(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"of all", "of an orchestration"} {
+		h, client := serveHistory(t, 23, 5)
+		h.before = func(request int, h *history) {
+			for i := range 7 {
+				h.add(100*request+i, "i-1")
+			}
+		}
+		all, err := lists(client)[name](orchestration.EventParameters{})
+		require.NoError(t, err, name)
+		require.Equal(t, append(downFrom(106, 100), downFrom(23, 1)...), eventIDs(all), name)
+		require.Equal(t, 7, h.requests, name)
+	}
+}
+
+// A program that goes on from the last event of each part has all of them, and never holds more than a part.
+func TestEventsBeforeOne(t *testing.T) {
+	t.Parallel()
+	h, client := serveHistory(t, 23, 5)
+	for name, list := range lists(client) {
+		part, err := list(orchestration.EventParameters{Page: 1, PageSize: 7})
+		require.NoError(t, err, name)
+		got := eventIDs(part)
+		for len(part.Data) > 0 {
+			part, err = list(orchestration.EventParameters{Before: got[len(got)-1], PageSize: 7})
+			require.NoError(t, err, name)
+			require.NotNil(t, part.Data)
+			require.Equal(t, []int{len(part.Data), 0}, []int{part.Count, part.TotalCount}, name)
+			got = append(got, eventIDs(part)...)
+		}
+		require.Equal(t, downFrom(23, 1), got, name)
+		rest, err := list(orchestration.EventParameters{Before: "12"})
+		require.NoError(t, err, name)
+		require.Equal(t, downFrom(11, 1), eventIDs(rest), name)
+		require.Equal(t, 11, rest.TotalCount, name)
+		own, err := list(orchestration.EventParameters{Before: "21", InstanceIDs: []string{"i-1", "i-2"}, PageSize: 3})
+		require.NoError(t, err, name)
+		require.Equal(t, []string{"12", "11", "2"}, eventIDs(own), name)
+
+		requests := h.requests
+		for _, params := range []orchestration.EventParameters{{Before: "12", Page: 1}, {Before: "12", Page: 2, PageSize: 3}} {
+			_, err = list(params)
+			require.ErrorContains(t, err, "the events before 12 cannot be asked for at once", name)
+		}
+		for _, id := range []string{"0", "-1", "x", " 12", "1e3", "99999999999999999999"} {
+			_, err = list(orchestration.EventParameters{Before: id, PageSize: 3})
+			require.ErrorContains(t, err, strconv.Quote(id), name)
+		}
+		require.Equal(t, requests, h.requests, "nothing was asked")
+	}
+}
+
+// What a server answers that does not know before is not taken for what was before.
+func TestEventsBeforeOneOfServersThatDoNotKnowIt(t *testing.T) {
+	t.Parallel()
+	for cursor, fails := range map[string]string{refusesBefore: "is no parameter here", ignoresBefore: "order of their numbers"} {
+		h, client := serveHistory(t, 23, 5)
+		h.cursor = cursor
+		for name, list := range lists(client) {
+			_, err := list(orchestration.EventParameters{Before: "12"})
+			require.ErrorContains(t, err, fails, name)
+			_, err = list(orchestration.EventParameters{Before: "12", PageSize: 3})
+			require.Error(t, err, name)
+		}
+	}
+}
+
 func TestFiltersOfEventsGoWithEveryPage(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, answer(http.StatusOK, `[]`))
@@ -131,6 +237,9 @@ func TestFiltersOfEventsGoWithEveryPage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "/api/events?instance_ids=i-1%2Ci+2&level=error&operation_id=op%261&page=1&page_size=7", server.seen()[0].URI)
 	require.Equal(t, []string{"i-1", "i 2", "i-1"}, ids)
+	_, err = client.ListEvents(orchestration.EventParameters{Level: orchestration.EventLevelError, InstanceIDs: ids, OperationID: "op&1", PageSize: 7, Before: "5"})
+	require.NoError(t, err)
+	require.Equal(t, "/api/events?before=5&instance_ids=i-1%2Ci+2&level=error&operation_id=op%261&page_size=7", server.seen()[1].URI)
 
 	objects := newServer(t, answer(http.StatusOK, `{"data":[],"count":0,"totalCount":0}`))
 	list, err := objects.client(t, "").ListOrchestrationEvents("o/1", orchestration.EventParameters{InstanceIDs: []string{"i-1"}})
@@ -279,10 +388,12 @@ func TestPropertyNoEventIsLost(t *testing.T) {
 		changes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) change {
 			return change{rapid.IntRange(0, 9).Draw(t, "come"), rapid.SliceOfN(rapid.IntRange(0, 30), 0, 4).Draw(t, "gone")}
 		}), 0, 6).Draw(t, "changes")
+		cursor := rapid.SampledFrom([]string{knowsBefore, refusesBefore, ignoresBefore}).Draw(t, "cursor")
 		stays := map[string]bool{}
 
 		h.mu.Lock()
 		h.events, h.requests, h.size = nil, 0, size
+		h.cursor = cursor
 		for id := 1; id <= begun; id++ {
 			h.add(id, "i-1")
 			stays[strconv.Itoa(id)] = true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/swell-fleet/swell/internal/apiclient"
+	"github.com/swell-fleet/swell/internal/quantity"
 )
 
 // Preview says what an upgrade would do if it were started at the moment At. The fleet may change until it is; the targets of an upgrade with a later
@@ -129,8 +130,8 @@ func (c *client) wholePreview(what string, params Parameters, size int) (Preview
 		whole.LeftOut.Data = append(whole.LeftOut.Data, next.LeftOut.Data...)
 	}
 	if len(whole.Runtimes.Data) != whole.Runtimes.TotalCount || len(whole.LeftOut.Data) != whole.LeftOut.TotalCount {
-		return Preview{}, fmt.Errorf("the pages hold %d runtimes and %d left out ones instead of %d and %d",
-			len(whole.Runtimes.Data), len(whole.LeftOut.Data), whole.Runtimes.TotalCount, whole.LeftOut.TotalCount)
+		return Preview{}, fmt.Errorf("the pages hold %s and %d left out instead of %d and %d",
+			quantity.Of(len(whole.Runtimes.Data), "runtime"), len(whole.LeftOut.Data), whole.Runtimes.TotalCount, whole.LeftOut.TotalCount)
 	}
 	whole.Runtimes.Count, whole.LeftOut.Count = len(whole.Runtimes.Data), len(whole.LeftOut.Data)
 	return whole, nil
