@@ -87,7 +87,7 @@ func FuzzReadGroups(f *testing.F) {
 func FuzzReadKeys(f *testing.F) {
 	i := issuer.New(f, "https://login.example", clock)
 	for _, seed := range []string{
-		``, `null`, `{}`, `[]`, `{"keys":null}`, `{"keys":[null,17,{}]}`, `{"keys":[{"kty":"oct","k":"AAAA"}]}`, `{"KEYS":[{"kty":"RSA","n":"AQAB","e":"AQAB","use":"sig"}]}`,
+		``, `null`, `{}`, `[]`, `{"keys":null}`, `{"keys":[]}`, `{"keys":[null,17,{}]}`, `{"keys":[{"kty":"oct","k":"AAAA"}]}`, `{"KEYS":[{"kty":"RSA","n":"AQAB","e":"AQAB","use":"sig"}]}`,
 		`{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}`, `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","use":"enc"}]}`,
 		`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`,
 		`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"}]}`,

@@ -15,7 +15,11 @@ import (
 // Keys are the public keys with which a provider's signatures are verified.
 type Keys []jose.JSONWebKey
 
-// ReadKeys reads the keys that a provider publishes at an address, over https alone. Every error of it means that there are no keys at the moment.
+// errNoKeys is the error of a provider that answers with a set of keys, and none of them can be used.
+var errNoKeys = errors.New("it has none that can be used")
+
+// ReadKeys reads the keys that a provider publishes at an address, over https alone. Every error of it means that there are no keys at the moment;
+// errNoKeys means that the provider has said so itself.
 func ReadKeys(ctx context.Context, client *http.Client, address string) (Keys, error) {
 	if u, err := url.Parse(address); err != nil || !Secure(u) {
 		return nil, fmt.Errorf("the address of its keys %q is not an https address", address)
@@ -39,13 +43,17 @@ func ReadKeys(ctx context.Context, client *http.Client, address string) (Keys, e
 	return parseKeys(text)
 }
 
-// parseKeys reads a set of keys. What is no public key for signatures, or of a kind that is not known, is passed over.
+// parseKeys reads a set of keys. What is no public key for signatures, or of a kind that is not known, is passed over. Without a list of keys it is no
+// set.
 func parseKeys(text []byte) (Keys, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(text, &set); err != nil {
 		return nil, fmt.Errorf("read keys: %w", err)
+	}
+	if set.Keys == nil {
+		return nil, errors.New("read keys: the answer holds no list of keys")
 	}
 	var keys Keys
 	for _, raw := range set.Keys {
@@ -56,7 +64,7 @@ func parseKeys(text []byte) (Keys, error) {
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("read keys: it has none that can be used")
+		return nil, fmt.Errorf("read keys: %w", errNoKeys)
 	}
 	return keys, nil
 }

@@ -43,7 +43,7 @@ type provider struct {
 	look chan struct{}
 
 	mu sync.Mutex
-	// keys are the last that were read; they stay when the provider goes away.
+	// keys are the last that were read; they stay when the provider goes away, and go when it publishes none.
 	keys Keys
 	// err is why the newest attempt failed, or that it has not ended for too long.
 	err error
@@ -100,8 +100,13 @@ func (p *provider) attempt(ctx context.Context) bool {
 	})
 	keys, err := p.read(ctx)
 	slow.Stop()
+	if errors.Is(err, errNoKeys) {
+		// That is an answer like any other: what was withdrawn must not stay in force.
+		keys, err = nil, nil
+	}
 
 	p.mu.Lock()
+	news := before != nil || number == 1 || (len(keys) == 0) != (len(p.keys) == 0)
 	if err == nil {
 		p.keys = keys
 	}
@@ -112,7 +117,9 @@ func (p *provider) attempt(ctx context.Context) bool {
 	case ctx.Err() != nil:
 	case err != nil && before == nil:
 		p.logger.WarnContext(ctx, "identity provider does not answer", "issuer", p.issuer, "error", err)
-	case err == nil && (before != nil || number == 1):
+	case err == nil && news && len(keys) == 0:
+		p.logger.WarnContext(ctx, "identity provider publishes no keys that can be used, its tokens are refused", "issuer", p.issuer)
+	case err == nil && news:
 		p.logger.InfoContext(ctx, "identity provider answers", "issuer", p.issuer, "keys", len(keys))
 	}
 	return err == nil
@@ -131,12 +138,15 @@ func (p *provider) known() Keys {
 	return p.keys
 }
 
-// state returns nil when the provider answered the last time.
+// state returns nil when the provider answered the last time, and published keys.
 func (p *provider) state() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err == nil && p.ended == 0 {
 		return errors.New("it has not been asked yet")
+	}
+	if p.err == nil && len(p.keys) == 0 {
+		return errNoKeys
 	}
 	return p.err
 }

@@ -116,6 +116,66 @@ func TestAKeyThatIsWithdrawnIsForgotten(t *testing.T) {
 	})
 }
 
+// answering is the fault of a provider that answers one path with a text.
+func answering(path, text string) issuer.Fault {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == path {
+			fmt.Fprint(w, text)
+		}
+		return r.URL.Path == path
+	}
+}
+
+// A provider that withdraws its only key publishes a set without any: it has answered, and what it answered holds.
+func TestTheLastKeyThatIsWithdrawnIsForgotten(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"none": `{"keys":[]}`, "a secret": `{"keys":[{"kty":"oct","k":"AAAA","kid":"key-1"}]}`, "of a future kind": `{"keys":[{"kty":"future","kid":"key-1"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				i, v, log := timeless(t)
+				run(t, v)
+				old := i.Token(issuer.Claims{"exp": time.Now().Add(24 * time.Hour).Unix()})
+				valid(t, v, old)
+				i.SetFault(answering("/keys", text))
+				time.Sleep(auth.DefaultRefresh + time.Second)
+				invalid(t, v, old, "the key of the token is not known")
+				require.ErrorContains(t, v.Healthy(t.Context()), "no keys from "+i.URL)
+				time.Sleep(time.Hour)
+				invalid(t, v, old, "the key of the token is not known")
+				require.Equal(t, 1, strings.Count(log.String(), "level=WARN"), "it is told once: %s", log.String())
+				i.SetFault(nil)
+				time.Sleep(auth.DefaultRefresh + time.Second)
+				valid(t, v, old)
+				require.NoError(t, v.Healthy(t.Context()))
+				require.Equal(t, 2, strings.Count(log.String(), "identity provider answers"), log.String())
+			})
+		})
+	}
+}
+
+// What is no set of keys says nothing about them.
+func TestAnAnswerThatIsNoSetOfKeysLeavesThem(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{``, `null`, `{}`, `[]`, `17`, `{"keys":null}`, `{"keys":{}}`, `{"keys":[]`, `{"keys":[]} {}`, `<html>`} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				i, v, log := timeless(t)
+				run(t, v)
+				valid(t, v, i.Token(nil))
+				i.SetFault(answering("/keys", text))
+				time.Sleep(auth.DefaultRefresh + time.Minute)
+				valid(t, v, i.Token(nil))
+				require.ErrorContains(t, v.Healthy(t.Context()), "no answer from "+i.URL)
+				require.Equal(t, 1, strings.Count(log.String(), "level=WARN"), log.String())
+			})
+		})
+	}
+}
+
 // Requests wait for a provider that hangs, but for two seconds only, and only those that come first.
 func TestAProviderThatHangsHoldsNobodyUpForLong(t *testing.T) {
 	t.Parallel()
@@ -188,25 +248,16 @@ func TestAFloodOfUnknownKeysDoesNotReachTheProvider(t *testing.T) {
 
 func TestWhatAProviderSaysIsNotTrustedBlindly(t *testing.T) {
 	t.Parallel()
-	text := func(path, answer string) issuer.Fault {
-		return func(w http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path == path {
-				fmt.Fprint(w, answer)
-			}
-			return r.URL.Path == path
-		}
-	}
 	const discovery = "/.well-known/openid-configuration"
 	for name, fault := range map[string]issuer.Fault{
-		"another issuer":    text(discovery, `{"issuer":"https://evil.example","jwks_uri":"https://login.example/keys"}`),
-		"keys without TLS":  text(discovery, `{"issuer":"https://login.example","jwks_uri":"http://login.example/keys"}`),
-		"keys in a file":    text(discovery, `{"issuer":"https://login.example","jwks_uri":"file:///etc/passwd"}`),
-		"no keys":           text("/keys", `{"keys":[]}`),
-		"symmetric keys":    text("/keys", `{"keys":[{"kty":"oct","k":"AAAA","kid":"key-1"}]}`),
-		"no JSON":           text("/keys", `<html>`),
-		"no discovery":      text(discovery, ``),
-		"endless discovery": text(discovery, strings.Repeat(" ", 2<<20)+`{}`),
-		"endless keys":      text("/keys", strings.Repeat(" ", 2<<20)+`{"keys":[]}`),
+		"another issuer":    answering(discovery, `{"issuer":"https://evil.example","jwks_uri":"https://login.example/keys"}`),
+		"keys without TLS":  answering(discovery, `{"issuer":"https://login.example","jwks_uri":"http://login.example/keys"}`),
+		"keys in a file":    answering(discovery, `{"issuer":"https://login.example","jwks_uri":"file:///etc/passwd"}`),
+		"no list of keys":   answering("/keys", `{"keys":null}`),
+		"no JSON":           answering("/keys", `<html>`),
+		"no discovery":      answering(discovery, ``),
+		"endless discovery": answering(discovery, strings.Repeat(" ", 2<<20)+`{}`),
+		"endless keys":      answering("/keys", strings.Repeat(" ", 2<<20)+`{"keys":[]}`),
 		"a redirect without TLS": func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, "http://login.example/x", http.StatusFound)
 			return true

@@ -50,7 +50,7 @@ type Options struct {
 	Refresh time.Duration
 	// Client reaches the providers; nil takes one with a timeout of 10 s. It is not changed.
 	Client *http.Client
-	// Logger takes one line when a provider goes away, and one when it is back. Required.
+	// Logger takes one line when a provider goes away or publishes no keys, and one when it is back. Required.
 	Logger *slog.Logger
 	// Clock is the time by which tokens are judged. Required.
 	Clock func() time.Time
@@ -259,17 +259,31 @@ func claimedIssuer(raw string) (string, error) {
 	return claims.Issuer, nil
 }
 
-// Healthy returns nil when every provider has answered the last time it was asked. Its message may be shown to everyone.
+// Healthy returns nil when every provider has answered the last time it was asked, and published keys. Its message may be shown to everyone.
 func (v *Verifier) Healthy(context.Context) error {
-	var away []string
+	var away, bare []string
 	var causes []error
 	for _, issuer := range v.o.Issuers {
-		if err := v.providers[issuer].state(); err != nil {
-			away, causes = append(away, issuer), append(causes, err)
+		err := v.providers[issuer].state()
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, errNoKeys):
+			bare = append(bare, issuer)
+		default:
+			away = append(away, issuer)
 		}
+		causes = append(causes, err)
 	}
-	if len(away) == 0 {
+	var messages []string
+	if len(away) > 0 {
+		messages = append(messages, "no answer from "+strings.Join(away, ", "))
+	}
+	if len(bare) > 0 {
+		messages = append(messages, "no keys from "+strings.Join(bare, ", "))
+	}
+	if len(messages) == 0 {
 		return nil
 	}
-	return fleet.Unavailable("no answer from "+strings.Join(away, ", "), errors.Join(causes...))
+	return fleet.Unavailable(strings.Join(messages, "; "), errors.Join(causes...))
 }
