@@ -306,12 +306,37 @@ func TestClientsAreLimitedEachByThemselves(t *testing.T) {
 			problem(t, get("/runtimes", "", addresses[n%2]), http.StatusUnauthorized, "")
 		}
 		problem(t, get("/runtimes", "", addresses[1]), http.StatusTooManyRequests, "")
-		problem(t, get("/readyz", "", addresses[0]), http.StatusTooManyRequests, "")
+		problem(t, get("/runtimes", "", addresses[0]), http.StatusTooManyRequests, "")
 	}
 	require.Equal(t, http.StatusOK, get("/runtimes", "bob", "192.0.2.1:1").status, "a good token is welcome from an address that sent bad ones")
 	now = now.Add(2 * time.Second)
 	require.Equal(t, http.StatusOK, get("/runtimes", "ann", "192.0.2.1:1").status)
 	problem(t, get("/runtimes", "ann", "192.0.2.1:1"), http.StatusTooManyRequests, "")
+}
+
+// Many people and machines may share one address. Bad tokens from there use up what that address may be refused, and nothing else.
+func TestBadTokensKeepNobodyBehindTheirAddressOut(t *testing.T) {
+	t.Parallel()
+	f, i := withLogins(t, func(o *httpapi.Options) { o.RateLimit, o.RateBurst = 0.5, 3 })
+	get := func(path string, headers ...string) int { return f.get(path, headers...).status }
+	for n := range 20 {
+		want := http.StatusUnauthorized
+		if n >= 3 {
+			want = http.StatusTooManyRequests
+		}
+		require.Equal(t, want, get("/runtimes", "Authorization", "Bearer a.b.c"))
+	}
+	for range 100 {
+		require.Equal(t, http.StatusOK, get("/healthz"), "a probe is always answered")
+		require.Equal(t, http.StatusOK, get("/readyz"))
+	}
+	for _, path := range []string{"/logins", "/openapi.json", "/metrics"} {
+		for range 3 {
+			require.NotEqual(t, http.StatusTooManyRequests, get(path), path)
+		}
+		require.Equal(t, http.StatusTooManyRequests, get(path), "it has a limit of its own: %s", path)
+	}
+	require.Equal(t, http.StatusOK, get("/runtimes", "Authorization", "Bearer "+i.Token(issuer.Claims{"groups": "runtimeOperator"})))
 }
 
 func TestTheLimiterForgetsWhoWasAwayForLongest(t *testing.T) {

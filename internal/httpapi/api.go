@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"golang.org/x/time/rate"
 )
 
 // api serves the routes.
@@ -17,6 +19,8 @@ type api struct {
 	previews chan struct{}
 	clients  *clients
 	metrics  *metrics
+	// readiness is what the checks found.
+	readiness readiness
 }
 
 // New returns the handler of the whole API. Its error names every option that is missing or wrong.
@@ -26,6 +30,7 @@ func New(options Options) (http.Handler, error) {
 	}
 	a := &api{Options: options, places: make(chan struct{}, options.MaxInFlight), previews: make(chan struct{}, maxPreviews)}
 	a.clients = newClients(options.RateLimit, options.RateBurst, options.Clock)
+	a.readiness.limiter = rate.NewLimiter(checksPerSecond, checksBurst)
 	var err error
 	if a.openAPI, err = encodeIndented(openAPI(options)); err != nil {
 		return nil, fmt.Errorf("make the OpenAPI document: %w", err)
@@ -86,7 +91,7 @@ func (a *api) serve(route route) http.Handler {
 		trace.route, trace.quiet = route.pattern, route.unlimited
 		c := &call{w: w, r: r}
 		var err error
-		if c.who, err = a.admit(r, route.role); err != nil {
+		if c.who, err = a.admit(r, route); err != nil {
 			return err
 		}
 		if route.raw != nil {
@@ -121,28 +126,36 @@ func (a *api) serve(route route) http.Handler {
 }
 
 // admit finds out who makes a request, and whether they may. Who is known is limited by name, so that people who share an address do not disturb
-// each other; everyone else by address.
-func (a *api) admit(r *http.Request, role Role) (Identity, error) {
+// each other. Everyone else is limited by address, for refusals and for each open route apart: bad tokens keep nobody behind the same address from
+// learning where to log in. Probes are always answered.
+func (a *api) admit(r *http.Request, route route) (Identity, error) {
 	trace := traceOf(r.Context())
-	if role == RoleNone {
-		return Identity{}, a.clients.take(byAddress(trace.remote))
+	switch {
+	case route.probe:
+		return Identity{}, nil
+	case route.role == RoleNone:
+		return Identity{}, a.clients.take(byAddress(route.id, trace.remote))
 	}
 	who, err := a.Authenticator.Authenticate(r)
 	if err != nil {
-		problem := authProblem(err)
-		if limited := a.clients.take(byAddress(trace.remote)); limited != nil {
-			return Identity{}, errors.Join(limited, err)
-		}
-		return Identity{}, problem
+		return Identity{}, a.refuse(trace, authProblem(err))
 	}
 	trace.user = who.User
 	if err := a.clients.take(byUser(who.User)); err != nil {
 		return Identity{}, err
 	}
-	if !who.May(role) {
-		return Identity{}, missing(role, who)
+	if !who.May(route.role) {
+		return Identity{}, missing(route.role, who)
 	}
 	return who, nil
+}
+
+// refuse counts a request of somebody who is not known, and returns why it is refused: its own reason, or that there were too many of them.
+func (a *api) refuse(trace *trace, reason error) error {
+	if limited := a.clients.take(byAddress("refused", trace.remote)); limited != nil {
+		return errors.Join(limited, reason)
+	}
+	return reason
 }
 
 // fail answers with an error. Only here is an error looked at twice: once for the answer and once for the log.

@@ -3,9 +3,13 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/swell-fleet/swell/internal/fleet"
 )
@@ -37,17 +41,63 @@ func (a *api) health(*call) (answer, error) {
 	return answer{body: HealthResponse{Status: "ok"}}, nil
 }
 
+// The checks of readiness ask a database and others. They run when somebody asks, but no more often than this, however many ask.
+const (
+	checksPerSecond = 5
+	checksBurst     = 10
+)
+
+// readiness is what the checks found last.
+type readiness struct {
+	limiter *rate.Limiter
+
+	mu sync.Mutex
+	// running is closed when the checks that run have ended; nil while none do.
+	running chan struct{}
+	// last has no body before the checks have ended for the first time.
+	last answer
+}
+
+// ready answers with what the checks find, or with what they found last where they have just been run or are running for somebody else.
 func (a *api) ready(c *call) (answer, error) {
+	p := &a.readiness
+	p.mu.Lock()
+	running := p.running
+	switch {
+	case running == nil && (p.last.body == nil || p.limiter.AllowN(a.Clock(), 1)):
+		running = make(chan struct{})
+		p.running = running
+		p.mu.Unlock()
+		// Others get the result too, so it does not depend on whether this caller waits for it.
+		found := a.check(context.WithoutCancel(c.ctx()))
+		p.mu.Lock()
+		p.last, p.running = found, nil
+		close(running)
+	case running != nil:
+		p.mu.Unlock()
+		select {
+		case <-running:
+		case <-c.ctx().Done():
+			return answer{}, c.ctx().Err()
+		}
+		p.mu.Lock()
+	}
+	defer p.mu.Unlock()
+	return p.last, nil
+}
+
+// check runs all checks.
+func (a *api) check(ctx context.Context) answer {
 	response := ReadyResponse{Status: "ready", Checks: make([]CheckResult, len(a.Checks))}
 	status := http.StatusOK
 	for i, check := range a.Checks {
 		result := CheckResult{Name: check.Name, Status: "ok", Optional: check.Optional}
-		if err := a.run(c.ctx(), check); err != nil {
+		if err := a.run(ctx, check); err != nil {
 			result.Status = "failed"
 			if known, ok := errors.AsType[*fleet.Error](err); ok {
 				result.Message = known.Message
 			}
-			a.Logger.LogAttrs(c.ctx(), slog.LevelWarn, "readiness check failed", slog.String("check", check.Name), slog.String("error", err.Error()))
+			a.Logger.LogAttrs(ctx, slog.LevelWarn, "readiness check failed", slog.String("check", check.Name), slog.String("error", err.Error()))
 			switch {
 			case !check.Optional:
 				response.Status, status = "not ready", http.StatusServiceUnavailable
@@ -57,13 +107,19 @@ func (a *api) ready(c *call) (answer, error) {
 		}
 		response.Checks[i] = result
 	}
-	return answer{status: status, body: response}, nil
+	return answer{status: status, body: response}
 }
 
 // checkTimeout bounds each check: whoever asks whether a server is ready does not wait long for the answer.
 const checkTimeout = 2 * time.Second
 
-func (a *api) run(ctx context.Context, check Check) error {
+// run runs one check. A check that panics has failed, so that those who wait for its result get one.
+func (a *api) run(ctx context.Context, check Check) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v", fault)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	return check.Run(ctx)

@@ -72,14 +72,16 @@ func (c *clients) limiterOf(name string) *rate.Limiter {
 	return limiter
 }
 
-// byUser and byAddress name clients. A network of IPv6 is one client: its owner has more addresses than can be counted.
+// byUser names clients that are known.
 func byUser(user string) string { return "user " + user }
 
-func byAddress(address string) string {
+// byAddress names clients that are not, and what they come for, which has a budget of its own. A network of IPv6 is one client: its owner has more
+// addresses than can be counted.
+func byAddress(purpose, address string) string {
 	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() && !addr.Is4In6() {
 		if network, err := addr.WithZone("").Prefix(64); err == nil {
 			address = network.String()
 		}
 	}
-	return "address " + address
+	return purpose + " address " + address
 }

@@ -30,6 +30,9 @@ type route struct {
 	errors []int
 	// unlimited routes do not wait for a place: they must answer when the server is busy.
 	unlimited bool
+	// probe routes are unlimited ones that no limit of requests refuses: what watches over the server must not take it for dead because somebody at
+	// the same address sends too much.
+	probe bool
 
 	// handle carries the request out; raw does so instead where the route writes its answer itself.
 	handle func(*api, *call) (answer, error)
@@ -241,12 +244,12 @@ var routes = []route{
 		answer:  orchestration.LoginList{}, handle: (*api).listLogins,
 	},
 	{
-		id: "health", method: http.MethodGet, pattern: "/healthz", role: RoleNone, unlimited: true,
+		id: "health", method: http.MethodGet, pattern: "/healthz", role: RoleNone, unlimited: true, probe: true,
 		summary: "Tell that the process runs",
 		answer:  HealthResponse{}, handle: (*api).health,
 	},
 	{
-		id: "ready", method: http.MethodGet, pattern: "/readyz", role: RoleNone, unlimited: true,
+		id: "ready", method: http.MethodGet, pattern: "/readyz", role: RoleNone, unlimited: true, probe: true,
 		summary: "Tell whether the server can serve",
 		about:   "503 has the same body as 200 and says which check failed.",
 		answer:  ReadyResponse{}, handle: (*api).ready,
