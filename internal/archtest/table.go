@@ -62,6 +62,7 @@ var table = rules{
 		{"transport", []pattern{"internal/apiclient"}},
 		{"schema", []pattern{"gqlschema"}},
 		{"windows", []pattern{"internal/window"}},
+		{"words", []pattern{"internal/quantity"}},
 		{"tests", []pattern{
 			"internal/testkit/await", "internal/testkit/browser", "internal/testkit/dtotest", "internal/testkit/folder", "internal/testkit/issuer", "internal/testkit/landscape", "internal/testkit/postgres", "internal/archtest",
 		}},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/quantity"
 	"github.com/swell-fleet/swell/orchestration"
 )
 
@@ -18,11 +19,7 @@ func askedToCreate(o *fleet.Orchestration) string {
 		parts = append(parts, "to "+version)
 	}
 	parts = append(parts, "of "+targets(p.Targets))
-	if n := p.Strategy.Parallel.Workers; n == 1 {
-		parts = append(parts, "by 1 worker")
-	} else {
-		parts = append(parts, fmt.Sprintf("by %d workers", n))
-	}
+	parts = append(parts, "by "+quantity.Of(p.Strategy.Parallel.Workers, "worker"))
 	if o.UsesWindows() {
 		parts = append(parts, "in maintenance windows")
 	}
@@ -77,10 +74,7 @@ func targets(spec orchestration.TargetSpec) string {
 func askedToRetry(req fleet.RetryRequest, result string) string {
 	text := "asked to repeat all that failed or were canceled"
 	if n := len(req.OperationIDs); n > 0 {
-		text = fmt.Sprintf("asked to repeat %d operations", n)
-		if n == 1 {
-			text = "asked to repeat 1 operation"
-		}
+		text = "asked to repeat " + quantity.Of(n, "operation")
 	}
 	if req.Immediate {
 		text += ", without waiting for windows"

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/swell-fleet/swell/internal/quantity"
 )
 
 // Describe says in words how an orchestration stands: always the counts, and how many runtimes were left out and why.
@@ -32,11 +34,7 @@ func Describe(o *Orchestration) string {
 }
 
 func describeCounts(b *strings.Builder, c Counts) {
-	noun := "runtimes"
-	if c.Total() == 1 {
-		noun = "runtime"
-	}
-	fmt.Fprintf(b, "%d %s", c.Total(), noun)
+	b.WriteString(quantity.Of(c.Total(), "runtime"))
 	separator := ": "
 	for _, part := range []struct {
 		n    int

@@ -1,8 +1,9 @@
 package fleet
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/swell-fleet/swell/internal/quantity"
 )
 
 // RetryPlan is what a request to repeat operations comes to.
@@ -49,10 +50,7 @@ func PlanRetry(o *Orchestration, req RetryRequest, ops []Operation, unknown []st
 		}
 		return plan, nil
 	}
-	plan.Result.Message = fmt.Sprintf("%d operations are repeated", len(plan.New))
-	if len(plan.New) == 1 {
-		plan.Result.Message = "1 operation is repeated"
-	}
+	plan.Result.Message = quantity.Of(len(plan.New), "operation") + quantity.Pick(len(plan.New), " is", " are") + " repeated"
 	if o.State != InProgress {
 		o.State = InProgress
 		o.FinishedAt = time.Time{}

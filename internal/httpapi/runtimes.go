@@ -7,6 +7,7 @@ import (
 
 	"github.com/swell-fleet/swell/internal/fleet"
 	"github.com/swell-fleet/swell/internal/httpapi/strictjson"
+	"github.com/swell-fleet/swell/internal/quantity"
 	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
 )
@@ -170,7 +171,7 @@ func checkImport(page *runtime.RuntimesPage) error {
 		return badRequest("data", "is missing")
 	}
 	if page.Count != 0 && page.Count != len(page.Data) {
-		return badRequest("count", fmt.Sprintf("is %d, but data has %d runtimes", page.Count, len(page.Data)))
+		return badRequest("count", fmt.Sprintf("is %d, but data has %s", page.Count, quantity.Of(len(page.Data), "runtime")))
 	}
 	places := make(map[string]int, len(page.Data))
 	for i := range page.Data {

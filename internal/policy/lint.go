@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/swell-fleet/swell/internal/quantity"
 	"github.com/swell-fleet/swell/internal/window"
 )
 
@@ -119,9 +120,10 @@ func (p *Policy) lintReach(runtimes []Runtime, warn func(where, format string, a
 	for i := range p.rules {
 		switch {
 		case matched[i] == 0:
-			warn(p.rules[i].name, "it matches none of the %d runtimes", len(runtimes))
+			warn(p.rules[i].name, "%s", quantity.Pick(len(runtimes), "it does not match the only runtime", "it matches none of the "+quantity.Of(len(runtimes), "runtime")))
 		case decided[i] == 0:
-			warn(p.rules[i].name, "it matches %d runtimes, and earlier rules decide for all of them", matched[i])
+			warn(p.rules[i].name, "it matches %s, and earlier rules decide for %s",
+				quantity.Of(matched[i], "runtime"), quantity.Pick(matched[i], "it", "all of them"))
 		}
 	}
 }

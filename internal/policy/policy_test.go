@@ -167,14 +167,17 @@ rules:
 	for _, part := range []string{
 		`rules[0].match.plan: the pattern "аws" holds U+0430`,
 		"rules[0]: the window 010000+0000 to 011500+0000 is open for 15m0s only",
-		"rules[0]: it matches none of the 1 runtimes",
-		"rules[2]: it matches 1 runtimes, and earlier rules decide for all of them",
-		"rules[3]: it matches none of the 1 runtimes",
+		"rules[0]: it does not match the only runtime",
+		"rules[2]: it matches 1 runtime, and earlier rules decide for it",
+		"rules[3]: it does not match the only runtime",
 		"rules[3].notOn[0]: 2020-01-01 is over",
 	} {
 		require.Contains(t, text, part)
 	}
 	require.NotContains(t, text, "rules[1]")
+	two := p.Lint([]policy.Runtime{{Plan: "aws"}, {Plan: "aws"}}, at(t, "2026-11-30T00:00:00Z"))
+	require.Contains(t, two, policy.Warning{Where: "rules[2]", Message: "it matches 2 runtimes, and earlier rules decide for all of them"})
+	require.Contains(t, two, policy.Warning{Where: "rules[3]", Message: "it matches none of the 2 runtimes"})
 	require.Empty(t, (*policy.Policy)(nil).Lint(nil, time.Time{}))
 }
 

@@ -1,6 +1,10 @@
 package console
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/swell-fleet/swell/internal/quantity"
+)
 
 // defaultPageSize is the size of a page that is asked for without one.
 const defaultPageSize = 100
@@ -22,9 +26,7 @@ func CheckPage(page, size *int) error {
 
 // Shown says how many rows of a list are shown.
 func Shown(shown, total int, noun string) string {
-	if total != 1 {
-		noun += "s"
-	}
+	noun = quantity.Noun(total, noun)
 	if shown == total {
 		return fmt.Sprintf("%d %s", total, noun)
 	}

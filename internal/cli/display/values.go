@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/swell-fleet/swell/internal/quantity"
 )
 
 // IsSet reports whether a time is a point in time: not the zero time, and no time of day in the years 0 and 1, which mean that none is set.
@@ -108,10 +110,7 @@ func pair(n int, unit string, m int, smaller string) string {
 
 // Count returns a number with its noun, as in "1 runtime" and "2 runtimes".
 func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return Number(n) + " " + noun + "s"
+	return Number(n) + " " + quantity.Noun(n, noun)
 }
 
 // Number returns a number with its thousands set apart.

@@ -13,6 +13,7 @@ import (
 	"github.com/swell-fleet/swell/internal/cli/caller"
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
+	"github.com/swell-fleet/swell/internal/quantity"
 	"github.com/swell-fleet/swell/orchestration"
 	"github.com/swell-fleet/swell/runtime"
 )
@@ -92,22 +93,18 @@ func (f *forgetting) run(ctx context.Context) error {
 	}
 	switch rest := len(f.ids) - len(outcomes); {
 	case err != nil && rest > 1:
-		return fmt.Errorf("%w; %s not tried", err, counted(rest-1, "runtime was", "runtimes were"))
+		return fmt.Errorf("%w; %s not tried", err, counted(rest-1))
 	case err != nil:
 		return err
 	case refused > 0:
-		return &console.ExitError{Code: console.ExitRefused, Err: fmt.Errorf("%s not forgotten", counted(refused, "runtime was", "runtimes were"))}
+		return &console.ExitError{Code: console.ExitRefused, Err: fmt.Errorf("%s not forgotten", counted(refused))}
 	default:
 		return nil
 	}
 }
 
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return display.Number(n) + " " + more
-}
+// counted begins a sentence about runtimes.
+func counted(n int) string { return display.Count(n, "runtime") + quantity.Pick(n, " was", " were") }
 
 // maxNamed is how many runtimes the question names.
 const maxNamed = 10

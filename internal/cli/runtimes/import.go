@@ -111,7 +111,7 @@ func checkPage(page runtime.RuntimesPage) error {
 	case page.Data == nil:
 		return errors.New(`it is no document of runtimes: "data" is missing`)
 	case page.Count != len(page.Data) && page.Count != 0:
-		return fmt.Errorf("it is not whole: it says %d runtimes and holds %d", page.Count, len(page.Data))
+		return fmt.Errorf("it is not whole: it says %s and holds %d", display.Count(page.Count, "runtime"), len(page.Data))
 	case page.TotalCount > len(page.Data):
 		return fmt.Errorf("it is one page of several: it holds %d of %d runtimes; list them without --page and --page-size", len(page.Data), page.TotalCount)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/swell-fleet/swell/gqlschema"
 	"github.com/swell-fleet/swell/internal/fleet"
+	"github.com/swell-fleet/swell/internal/quantity"
 )
 
 // judge says how an operation stands, from the Kyma's specification and status.
@@ -104,7 +105,7 @@ func (k *resource) standing(m memo, channel string) standing {
 		return standing{trouble: state, words: "in the state Warning, which asks for somebody's help" + k.why(state)}
 	case state == stateProcessing:
 		_, ready := k.complaints(state)
-		return standing{words: fmt.Sprintf("%d of %d modules are ready%s", ready, len(k.Status.Modules), k.operation())}
+		return standing{words: fmt.Sprintf("%d of %s %s ready%s", ready, quantity.Of(len(k.Status.Modules), "module"), quantity.Pick(ready, "is", "are"), k.operation())}
 	default:
 		return standing{words: fmt.Sprintf("in the state %s, which is not known; waiting for Ready%s", state, k.operation())}
 	}
@@ -116,7 +117,7 @@ func (k *resource) ready(channel string) standing {
 		return standing{trouble: "channel", words: fmt.Sprintf("ready, but on %s: where the Kyma inside the runtime names a channel, that one counts", orNone("the channel "+active, active))}
 	}
 	if behind := k.behind(channel); len(behind) > 0 {
-		return standing{trouble: "modules", words: fmt.Sprintf("ready, but these modules are not on the channel %s: %s", channel, few(behind))}
+		return standing{trouble: "modules", words: fmt.Sprintf("ready, but %s not on the channel %s: %s", quantity.Pick(len(behind), "this module is", "these modules are"), channel, few(behind))}
 	}
 	return standing{done: true}
 }
