@@ -122,7 +122,8 @@ type ImportResponse struct {
 // is reported by each call. It can be asserted to ExtendedClient.
 //
 // The context governs every request, its repetitions and the reading of answers. The AccessToken of the tokens that auth brings is sent
-// as bearer; let it be the OIDC ID token (JWT). With a nil auth no token is sent. A single try of a request ends after two minutes.
+// as bearer; let it be the OIDC ID token (JWT). With a nil auth no token is sent. A single try of a request ends after two minutes. An answer that
+// sends somewhere else is an [*Error] that says where: no redirect is followed.
 func NewClient(ctx context.Context, url string, auth oauth2.TokenSource) Client {
 	return NewExtendedClient(ctx, url, auth)
 }
@@ -133,7 +134,8 @@ func NewExtendedClient(ctx context.Context, url string, auth oauth2.TokenSource)
 }
 
 // NewExtendedClientWithHTTP returns the client of NewExtendedClient on an HTTP client that sends the bearer token itself; nil means one that
-// sends none. A single try of a request ends after the Timeout of the HTTP client or after two minutes.
+// sends none. A single try of a request ends after the Timeout of the HTTP client or after two minutes. Reads follow redirects as the HTTP client's
+// own policy says, with nil none; everything else follows none, so that what was meant for this server changes nothing at another one.
 func NewExtendedClientWithHTTP(ctx context.Context, url string, httpClient *http.Client) ExtendedClient {
 	return newClient(ctx, apiclient.Options{BaseURL: url, HTTPClient: httpClient})
 }

@@ -25,7 +25,8 @@ type Client interface {
 // used is reported by each call.
 //
 // The HTTP client carries the user's token; nil means one that sends none. A single try of a request ends after the Timeout of the HTTP
-// client or after two minutes.
+// client or after two minutes. Redirects are followed as the HTTP client's own policy says; with nil none is, and the answer is an
+// [*Error] that says where it sends.
 func NewClient(url string, httpClient *http.Client) Client {
 	return NewClientWithContext(context.Background(), url, httpClient)
 }
@@ -112,6 +113,7 @@ func queryOf(params ListParameters) url.Values {
 		KymaConfigParam:    params.KymaConfig,
 		ClusterConfigParam: params.ClusterConfig,
 		ExpiredParam:       params.Expired,
+		WithoutShootParam:  params.WithoutShoot,
 	} {
 		if wanted {
 			query.Set(name, "true")

@@ -26,7 +26,8 @@ const (
 type Options struct {
 	// BaseURL is the address that all paths are relative to: http or https, with or without a path prefix and a trailing slash.
 	BaseURL string
-	// HTTPClient sends the requests. Nil means a client of its own on http.DefaultTransport.
+	// HTTPClient sends the requests. Nil means a client of its own on http.DefaultTransport, which follows no redirect. A client that is given follows
+	// those of reads as its own policy says; a write is never sent to where an answer points.
 	HTTPClient *http.Client
 	// Auth brings the token whose AccessToken is sent as bearer. Nil means no Authorization header.
 	Auth oauth2.TokenSource
@@ -63,7 +64,7 @@ func New(opts Options) *Client {
 	setDefault(&opts.AttemptTimeout, DefaultAttemptTimeout)
 	setDefault(&opts.BodyLimit, DefaultBodyLimit)
 	if opts.HTTPClient == nil {
-		opts.HTTPClient = &http.Client{}
+		opts.HTTPClient = &http.Client{CheckRedirect: stay}
 	}
 	if opts.NewError == nil {
 		opts.NewError = func(f Failure) error { return errors.New(f.String()) }

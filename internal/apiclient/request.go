@@ -147,7 +147,7 @@ func (c *Client) attempt(ctx context.Context, call *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	response, err := c.opts.HTTPClient.Do(request)
+	response, err := c.sender(call).Do(request)
 	if err != nil {
 		return reply{}, &transportError{err: withoutAddress(err)}
 	}
@@ -215,8 +215,12 @@ func (c *Client) readBody(response *http.Response) ([]byte, error) {
 
 // failure reads what an answer with an unexpected status says.
 func (c *Client) failure(call *call, response *http.Response) error {
-	// The status says enough when the body cannot be read.
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBody))
+	reason := pointer(call, response)
+	if reason == "" {
+		// The status says enough when the body cannot be read.
+		body, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBody))
+		reason = reasonOf(body)
+	}
 	return &statusError{
 		status:     response.StatusCode,
 		retryAfter: parseRetryAfter(response.Header),
@@ -224,7 +228,7 @@ func (c *Client) failure(call *call, response *http.Response) error {
 			Method: call.Method,
 			URL:    printable(call.address),
 			Status: response.StatusCode,
-			Reason: reasonOf(body),
+			Reason: reason,
 		}),
 	}
 }

@@ -23,9 +23,15 @@ type result struct {
 // run carries out a command line in this process, without a terminal.
 func run(t *testing.T, address string, args ...string) result {
 	t.Helper()
+	return runWith(t, []string{"SWELL_URL=" + address}, args...)
+}
+
+// runWith is run with variables.
+func runWith(t *testing.T, environ []string, args ...string) result {
+	t.Helper()
 	var out, errs bytes.Buffer
 	c := &console.Console{
-		In: strings.NewReader(""), Out: &out, Err: &errs, Environ: []string{"SWELL_URL=" + address},
+		In: strings.NewReader(""), Out: &out, Err: &errs, Environ: environ,
 		Clock: func() time.Time { return time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC) },
 	}
 	code := cli.Run(t.Context(), c, args)

@@ -126,8 +126,13 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 	if hint := trust(err); hint != "" {
 		c.Notef("%s", hint)
 	}
-	if refused, ok := errors.AsType[*orchestration.Error](err); ok && refused.Status == http.StatusUnauthorized {
-		c.Notef("%s", unknown(c))
+	if refused, ok := errors.AsType[*orchestration.Error](err); ok {
+		switch {
+		case refused.Status == http.StatusUnauthorized:
+			c.Notef("%s", unknown(c))
+		case console.Redirected(refused.Status):
+			c.Notef("the answer came from %s; if the server is where that points, give that address with --url", console.Clean(c.URL))
+		}
 	}
 	return code
 }

@@ -22,7 +22,8 @@ func (c *Console) Runtimes(ctx context.Context) runtime.Client {
 	return runtime.NewClientWithContext(ctx, c.URL, c.client())
 }
 
-// client returns what sends requests to the server, and the token with them.
+// client returns what sends requests to the server, and the token with them. It follows no redirect: the server has none, and somebody who answers in its
+// place must not choose where a request goes.
 func (c *Console) client() *http.Client {
 	base := c.Base
 	if base == nil {
@@ -30,10 +31,10 @@ func (c *Console) client() *http.Client {
 	}
 	// An address that cannot be read is reported by the clients.
 	server, err := url.Parse(c.URL)
-	if c.Source == nil || err != nil {
-		return &http.Client{Transport: base}
+	if c.Source != nil && err == nil {
+		base = &tokens.Transport{Server: server, Source: c.Source, Base: base}
 	}
-	return &http.Client{Transport: &tokens.Transport{Server: server, Source: c.Source, Base: base}}
+	return &http.Client{Transport: base, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // waitingFor returns the address of whoever has to answer next: the server, or the provider that renews the login.

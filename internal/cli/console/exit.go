@@ -94,7 +94,8 @@ func statusCode(status int) int {
 	// An error without a status is that of a request that got no answer.
 	case status == 0, status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
 		return ExitUnavailable
-	case status >= 400 && status < 500:
+	// Where a redirect points is for the user to say.
+	case Redirected(status), status >= 400 && status < 500:
 		return ExitRefused
 	default:
 		return ExitFailed
@@ -110,3 +111,6 @@ func unreachable(err error) bool {
 	_, ok := errors.AsType[*net.OpError](err)
 	return ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
+
+// Redirected reports whether a status sends somewhere else.
+func Redirected(status int) bool { return status >= 300 && status < 400 }

@@ -54,9 +54,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // drained is how much of an answer that nobody needs is read, in bytes, so that its connection can be used again.
 const drained = 4 << 10
 
-// own reports whether an address is at the server. Somebody whom the server sends us to must not get the token.
+// own reports whether an address is at the server. Whoever else is there, under the same host too, must not get the token.
 func (t *Transport) own(u *url.URL) bool {
-	return strings.EqualFold(u.Scheme, t.Server.Scheme) && strings.EqualFold(u.Host, t.Server.Host)
+	base := strings.TrimRight(t.Server.EscapedPath(), "/")
+	below, found := strings.CutPrefix(u.EscapedPath(), base)
+	return strings.EqualFold(u.Scheme, t.Server.Scheme) && strings.EqualFold(u.Host, t.Server.Host) && found && (below == "" || below[0] == '/')
 }
 
 // worn reports whether the server says that the token is not good any more.

@@ -150,6 +150,22 @@ func TestTheTokenGoesToTheServerOnly(t *testing.T) {
 	require.Equal(t, []string{"body"}, elsewhere.requests)
 }
 
+// Another program may stand under another path of the same host.
+func TestTheTokenGoesBelowThePathOfTheServerOnly(t *testing.T) {
+	t.Parallel()
+	for path, own := range map[string]bool{
+		"/swell": true, "/swell/": true, "/swell/runtimes": true, "/": false, "/other": false, "/swell-other/collect": false, "/sw%65ll/runtimes": false,
+	} {
+		host := newSeen(t, "secret", invalid)
+		server, err := url.Parse(host.URL + "/swell/")
+		require.NoError(t, err)
+		client := &http.Client{Transport: &tokens.Transport{Server: server, Source: tokens.Given{Text: "secret"}, Base: http.DefaultTransport}}
+		status, err := send(t, client, host.URL+path, "body")
+		require.NoError(t, err)
+		require.Equal(t, own, status == http.StatusOK, path)
+	}
+}
+
 func TestATokenInAFileIsReadForEveryRequest(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
