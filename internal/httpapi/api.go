@@ -134,14 +134,14 @@ func (a *api) admit(r *http.Request, route route) (Identity, error) {
 	case route.probe:
 		return Identity{}, nil
 	case route.role == RoleNone:
-		return Identity{}, a.clients.take(byAddress(route.id, trace.remote))
+		return Identity{}, a.take(r, byAddress(route.id, trace.remote))
 	}
 	who, err := a.Authenticator.Authenticate(r)
 	if err != nil {
-		return Identity{}, a.refuse(trace, authProblem(err))
+		return Identity{}, a.refuse(r, authProblem(err))
 	}
-	trace.user = who.User
-	if err := a.clients.take(byUser(who.User)); err != nil {
+	trace.user, trace.roles = who.User, who.Roles
+	if err := a.take(r, byUser(who.User)); err != nil {
 		return Identity{}, err
 	}
 	if !who.May(route.role) {
@@ -150,9 +150,16 @@ func (a *api) admit(r *http.Request, route route) (Identity, error) {
 	return who, nil
 }
 
+// take counts a request of a client, or says why it cannot be served now.
+func (a *api) take(r *http.Request, client string) error {
+	err := a.clients.take(client)
+	traceOf(r.Context()).limited = err != nil
+	return err
+}
+
 // refuse counts a request of somebody who is not known, and returns why it is refused: its own reason, or that there were too many of them.
-func (a *api) refuse(trace *trace, reason error) error {
-	if limited := a.clients.take(byAddress("refused", trace.remote)); limited != nil {
+func (a *api) refuse(r *http.Request, reason error) error {
+	if limited := a.take(r, byAddress("refused", traceOf(r.Context()).remote)); limited != nil {
 		return errors.Join(limited, reason)
 	}
 	return reason

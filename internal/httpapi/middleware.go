@@ -29,7 +29,10 @@ type trace struct {
 	route string
 	// quiet routes are called by machines every few seconds.
 	quiet bool
-	user  string
+	// limited is true when the caller made more requests than they may.
+	limited bool
+	user    string
+	roles   []Role
 	// remote is the address of the caller.
 	remote string
 	err    error
@@ -122,15 +125,6 @@ func (a *api) recovered(w *recorder, r *http.Request, fault any) {
 const maxLogged = 256
 
 func (a *api) log(r *http.Request, t *trace, w *recorder, duration time.Duration) {
-	level := slog.LevelInfo
-	switch {
-	case w.status == http.StatusServiceUnavailable, w.status == http.StatusTooManyRequests:
-		level = slog.LevelWarn
-	case w.status >= http.StatusInternalServerError:
-		level = slog.LevelError
-	case t.quiet:
-		level = slog.LevelDebug
-	}
 	path := r.URL.Path
 	if len(path) > maxLogged {
 		path = path[:maxLogged] + "…"
@@ -138,12 +132,31 @@ func (a *api) log(r *http.Request, t *trace, w *recorder, duration time.Duration
 	attrs := []slog.Attr{
 		slog.String("request_id", t.id), slog.String("method", r.Method), slog.String("path", path), slog.String("route", t.route),
 		slog.Int("status", w.status), slog.Int64("bytes", w.bytes), slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
-		slog.String("user", t.user), slog.String("remote_addr", t.remote),
+		slog.String("user", t.user), slog.Any("roles", words(t.roles)), slog.String("remote_addr", t.remote),
 	}
 	if t.err != nil {
 		attrs = append(attrs, slog.String("error", t.err.Error()))
 	}
-	a.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+	a.Logger.LogAttrs(r.Context(), t.level(w.status), "request", attrs...)
+}
+
+// level is how severe an answer is. Whoever was refused is told even where little is logged; how many such lines there can be is for the limit of
+// requests to say, so its own refusals are worth less.
+func (t *trace) level(status int) slog.Level {
+	unavailable := status == http.StatusServiceUnavailable
+	switch {
+	case status >= http.StatusInternalServerError && !unavailable:
+		return slog.LevelError
+	case t.quiet:
+		// Checks of readiness that fail have lines of their own.
+		return slog.LevelDebug
+	case t.limited:
+		return slog.LevelInfo
+	case unavailable, status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
 }
 
 // guard refuses what a web page in somebody's browser may send.
@@ -151,14 +164,14 @@ func (a *api) guard(next http.Handler) http.Handler {
 	crossOrigin := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.Loopback && !isLocalHost(r.Host) {
-			a.fail(w, r, &statusError{
+			a.fail(w, r, a.refuse(r, &statusError{
 				status:  http.StatusForbidden,
 				message: "the Host header names " + quote(r.Host) + "; without a login this server answers under a loopback address only",
-			})
+			}))
 			return
 		}
 		if err := crossOrigin.Check(r); err != nil {
-			a.fail(w, r, &statusError{status: http.StatusForbidden, message: "the request comes from a page of another origin", cause: err})
+			a.fail(w, r, a.refuse(r, &statusError{status: http.StatusForbidden, message: "the request comes from a page of another origin", cause: err}))
 			return
 		}
 		next.ServeHTTP(w, r)
