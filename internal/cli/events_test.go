@@ -2,8 +2,10 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -34,7 +36,12 @@ func (f *fleetOf) instance(n int) string { return fmt.Sprintf("%036d", n) }
 func (f *fleetOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.requests = append(f.requests, r.URL.String())
 	query := r.URL.Query()
-	page, _ := strconv.Atoi(query.Get("page"))
+	page, _ := strconv.Atoi(cmp.Or(query.Get("page"), "1"))
+	before, err := strconv.Atoi(cmp.Or(query.Get("before"), strconv.Itoa(math.MaxInt)))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	wanted := query.Get("instance_ids")
 	var runtimes []runtime.RuntimeDTO
 	var events []orchestration.Event
@@ -42,6 +49,9 @@ func (f *fleetOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		runtimes = append(runtimes, runtime.RuntimeDTO{InstanceID: f.instance(n), ShootName: fmt.Sprintf("c-%d", n), Status: runtime.RuntimeStatus{State: "error"}})
 		if wanted == "" || strings.Contains(wanted, f.instance(n)) {
 			for _, e := range f.events(n) {
+				if id, _ := strconv.Atoi(e.ID); id >= before {
+					continue
+				}
 				e.InstanceID = f.instance(n)
 				events = append(events, e)
 			}
