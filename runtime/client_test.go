@@ -80,6 +80,7 @@ func TestListRuntimesSendsItsFilters(t *testing.T) {
 		"all operations":             {ListParameters{OperationDetail: AllOperation}, url.Values{"op_detail": {"all"}}},
 		"configurations":             {ListParameters{KymaConfig: true, ClusterConfig: true}, url.Values{"kyma_config": {"true"}, "cluster_config": {"true"}}},
 		"expired":                    {ListParameters{Expired: true}, url.Values{"expired": {"true"}}},
+		"without a Shoot":            {ListParameters{WithoutShoot: true}, url.Values{"without_shoot": {"true"}}},
 		"events are not asked for":   {ListParameters{Events: "all"}, url.Values{}},
 		"an empty value stays":       {ListParameters{Plans: []string{""}}, url.Values{"plan": {""}}},
 		"special characters survive": {ListParameters{Shoots: []string{"c&1=2", "c 3+é"}}, url.Values{"shoot": {"c&1=2", "c 3+é"}}},

@@ -225,6 +225,7 @@ func TestConstantsArePinned(t *testing.T) {
 		runtime.KymaConfigParam:      "kyma_config",
 		runtime.ClusterConfigParam:   "cluster_config",
 		runtime.ExpiredParam:         "expired",
+		runtime.WithoutShootParam:    "without_shoot",
 	} {
 		require.Equal(t, want, string(got))
 	}

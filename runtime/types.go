@@ -151,6 +151,8 @@ const (
 	ClusterConfigParam = "cluster_config"
 	// ExpiredParam returns only expired runtimes when it is true.
 	ExpiredParam = "expired"
+	// WithoutShootParam returns only runtimes whose runtime ID no Shoot has at present when it is true. It is Swell's own.
+	WithoutShootParam = "without_shoot"
 )
 
 // OperationDetail says which operations of a runtime a list returns.
@@ -194,6 +196,8 @@ type ListParameters struct {
 	States []State
 	// Expired keeps expired runtimes only.
 	Expired bool
+	// WithoutShoot keeps the runtimes whose runtime ID no Shoot has at present. It is Swell's own: other brokers do not know it and do not filter.
+	WithoutShoot bool
 	// Events is for callers who show tracing events beside the runtimes. It holds the level they ask for ("all", "info" or "error") and
 	// never changes the query of GET /runtimes: the events themselves are read from GET /events.
 	Events string
