@@ -124,8 +124,27 @@ func TestImportIsRecorded(t *testing.T) {
 	require.Equal(t, 1, result.Imported)
 	events, _, err := s.store.ListEvents(t.Context(), fleet.EventFilter{}, fleet.Page{Number: 1, Size: 10})
 	require.NoError(t, err)
-	require.Equal(t, fleet.EventImported, events[0].Kind)
-	require.Equal(t, someone, events[0].Actor)
+	require.Equal(t, "import: runtimes: 1 added, 1 changed, 0 unchanged", events[0].Message)
+	require.Equal(t, "import: added by an import", events[1].Message)
+	require.Equal(t, target(7).InstanceID, events[1].InstanceID)
+
+	moved := document(target(7), "succeeded")
+	moved.GlobalAccountID, moved.ProviderRegion = "ga-else\nwhere", "moon"
+	_, err = p.ImportRuntimes(t.Context(), someone, "import", []runtime.RuntimeDTO{moved})
+	require.NoError(t, err)
+	moved.UserID = "somebody else"
+	_, err = p.ImportRuntimes(t.Context(), someone, "import", []runtime.RuntimeDTO{moved})
+	require.NoError(t, err)
+	events, _, err = s.store.ListEvents(t.Context(), fleet.EventFilter{InstanceIDs: []string{moved.InstanceID}}, fleet.Page{Number: 1, Size: 10})
+	require.NoError(t, err)
+	require.Len(t, events, 3)
+	require.Equal(t, "import: details changed by an import", events[0].Message)
+	require.Equal(t, `import: changed by an import: globalAccountID from "ga-blue" to "ga-else\nwhere", region from "" to "moon"`, events[1].Message)
+	for _, e := range events {
+		require.Equal(t, fleet.EventImported, e.Kind)
+		require.Equal(t, someone, e.Actor)
+		require.Equal(t, moved.ShootName, e.ShootName)
+	}
 }
 
 // retryable fails the first upgrade of rt-0 and lets every other one succeed.

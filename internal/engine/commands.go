@@ -271,10 +271,14 @@ func (e *Engine) ImportRuntimes(ctx context.Context, actor fleet.Actor, source s
 		if result.Imported+result.Updated == 0 {
 			return nil
 		}
-		return tx.AppendEvents(ctx, []fleet.Event{{
+		events := make([]fleet.Event, 0, len(result.Changes)+1)
+		for i := range result.Changes {
+			events = append(events, result.Changes[i].Event(source, actor, tx.Now()))
+		}
+		return tx.AppendEvents(ctx, append(events, fleet.Event{
 			At: tx.Now(), Kind: fleet.EventImported, Level: fleet.LevelInfo, Actor: actor,
 			Message: fmt.Sprintf("%s: runtimes: %d added, %d changed, %d unchanged", source, result.Imported, result.Updated, result.Unchanged),
-		}})
+		}))
 	})
 	if err != nil {
 		return fleet.ImportResult{}, fmt.Errorf("import runtimes: %w", err)

@@ -41,7 +41,7 @@ type Event struct {
 	OperationID     string
 	RuntimeID       string
 	InstanceID      string
-	// ShootName is the name of the runtime's Shoot. It is not stored with the event; whoever reads events gets it.
+	// ShootName is the name that the runtime's Shoot had then. Events of an operation get it from the operation when they are read.
 	ShootName string
 	// From and To are the states before and after, where a state changed.
 	From State

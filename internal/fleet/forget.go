@@ -53,7 +53,8 @@ func Forget(r *Runtime, shoot string, open []Operation, now time.Time, actor Act
 	}
 	fmt.Fprintf(&message, "; source %s, state %s, %d pending operations canceled", r.Source, r.State, len(f.Cancel))
 	f.Event = Event{
-		At: now, Kind: EventForgotten, Level: LevelInfo, RuntimeID: r.DTO.RuntimeID, InstanceID: r.DTO.InstanceID, Message: Line(message.String()), Actor: actor,
+		At: now, Kind: EventForgotten, Level: LevelInfo, RuntimeID: r.DTO.RuntimeID, InstanceID: r.DTO.InstanceID,
+		ShootName: r.DTO.ShootName, Message: Line(message.String()), Actor: actor,
 	}
 	return f, nil
 }

@@ -28,7 +28,7 @@ func TestForgettingEndsWhatIsPending(t *testing.T) {
 	require.Equal(t, "canceled: the runtime was forgotten", first.Operation.Description)
 	require.Equal(t, noon, first.Operation.FinishedAt)
 	require.Equal(t, fleet.Event{
-		At: noon, Kind: fleet.EventForgotten, Level: fleet.LevelInfo, RuntimeID: "rt-1", InstanceID: "in-1", Actor: actor,
+		At: noon, Kind: fleet.EventForgotten, Level: fleet.LevelInfo, RuntimeID: "rt-1", InstanceID: "in-1", ShootName: "c-1\n2030 forged", Actor: actor,
 		Message: "forgotten, with its Shoot c-1 2030 forged; source import, state succeeded, 2 pending operations canceled",
 	}, f.Event)
 

@@ -27,10 +27,3 @@ type OwnOperation struct {
 	Type      runtime.OperationType
 	Operation runtime.Operation
 }
-
-// ImportResult counts what an import did.
-type ImportResult struct {
-	Imported  int
-	Updated   int
-	Unchanged int
-}

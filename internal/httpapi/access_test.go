@@ -240,11 +240,14 @@ func TestTheHistorySaysWhoDidWhat(t *testing.T) {
 			require.Equal(t, "ann@example.com", e.User)
 			require.ElementsMatch(t, []string{"admin", "operator"}, e.Roles)
 			require.Equal(t, "198.51.100.7", e.RemoteAddr)
+			// Newest first: of an import, what it did to its one runtime remains.
 			found[e.RequestID] = e
 		}
 	}
 	require.Equal(t, string(fleet.EventImported), found["r-import"].Kind)
-	require.Contains(t, found["r-import"].Message, ": runtimes: 1 added")
+	require.Contains(t, found["r-import"].Message, ": added by an import")
+	require.Equal(t, "in-rt-1", found["r-import"].InstanceID)
+	require.Equal(t, "c-1", found["r-import"].ShootName)
 	require.Equal(t, string(fleet.EventForgotten), found["r-forget"].Kind)
 	require.Equal(t, "in-rt-1", found["r-forget"].InstanceID)
 	require.Equal(t, string(fleet.EventCreated), found["r-create"].Kind)

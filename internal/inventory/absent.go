@@ -67,7 +67,7 @@ func (g *GardenerSource) putGone(ctx context.Context, instanceIDs []string) erro
 		events := make([]fleet.Event, len(docs))
 		for i := range docs {
 			events[i] = fleet.Event{
-				Kind: fleet.EventImported, Level: fleet.LevelInfo, RuntimeID: docs[i].RuntimeID, InstanceID: docs[i].InstanceID,
+				Kind: fleet.EventImported, Level: fleet.LevelInfo, RuntimeID: docs[i].RuntimeID, InstanceID: docs[i].InstanceID, ShootName: docs[i].ShootName,
 				Message: fleet.Line("the Shoot " + docs[i].ShootName + " is gone; the runtime counts as deprovisioned"),
 			}
 		}

@@ -306,8 +306,7 @@ func (g *GardenerSource) put(ctx context.Context, documents []document) (fleet.I
 	half := len(documents) / 2
 	first, err1 := g.put(ctx, documents[:half])
 	second, err2 := g.put(ctx, documents[half:])
-	first.Imported += second.Imported
-	first.Updated += second.Updated
+	first.Add(second)
 	return first, worst(err1, err2)
 }
 

@@ -30,8 +30,8 @@ func (t *Tx) AppendEvents(ctx context.Context, events []fleet.Event) error {
 			}
 			rows[i] = eventRow{
 				At: micros(at), Kind: string(e.Kind), Level: string(level), OrchestrationID: e.OrchestrationID, OperationID: e.OperationID,
-				RuntimeID: e.RuntimeID, InstanceID: e.InstanceID, FromState: string(e.From), ToState: string(e.To), Message: e.Message,
-				Actor: actor,
+				RuntimeID: e.RuntimeID, InstanceID: e.InstanceID, ShootName: cleanText(e.ShootName), FromState: string(e.From), ToState: string(e.To),
+				Message: e.Message, Actor: actor,
 			}
 		}
 		if _, err := t.tx.NewInsert().Model(&rows).ExcludeColumn("id").Returning("NULL").Exec(ctx); err != nil {
@@ -41,10 +41,8 @@ func (t *Tx) AppendEvents(ctx context.Context, events []fleet.Event) error {
 	return nil
 }
 
-// shootOfEvent is the name of the Shoot that an event is about: that of its operation, else that of its runtime.
-const shootOfEvent = `COALESCE(
-	NULLIF((SELECT o.shoot_name FROM operations AS o WHERE o.id = events.operation_id), ''),
-	(SELECT r.shoot_name FROM runtimes AS r WHERE r.instance_id = events.instance_id), '') AS shoot_name`
+// shootOfEvent is the name that the Shoot which an event is about had then. Operations never change theirs.
+const shootOfEvent = `COALESCE(NULLIF(shoot_name, ''), (SELECT o.shoot_name FROM operations AS o WHERE o.id = events.operation_id), '') AS shoot_name`
 
 // ListEvents returns a page of the history, newest first. The number of all that match is counted in an index; without a filter that is one
 // entry for every event that is kept.

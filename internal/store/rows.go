@@ -201,8 +201,7 @@ type eventRow struct {
 	ToState         string `bun:"to_state"`
 	Message         string `bun:"message"`
 	Actor           string `bun:"actor"`
-	// ShootName is looked up when events are read.
-	ShootName string `bun:"shoot_name,scanonly"`
+	ShootName       string `bun:"shoot_name"`
 }
 
 // runtimeRow is a row of the table runtimes without its document.

@@ -139,9 +139,11 @@ func (t *Tx) putRuntimes(ctx context.Context, source string, docs []runtime.Runt
 		case old == nil:
 			fresh = append(fresh, row)
 			result.Imported++
+			result.Changes = append(result.Changes, changeOf(&runtimeRow{}, &row))
 		case row.Document != old.Document || row.Source != old.Source:
 			changed = append(changed, row)
 			result.Updated++
+			result.Changes = append(result.Changes, changeOf(old, &row))
 		default:
 			result.Unchanged++
 		}
@@ -150,6 +152,29 @@ func (t *Tx) putRuntimes(ctx context.Context, source string, docs []runtime.Runt
 		return err
 	}
 	return t.writeRuntimes(ctx, byID, fresh, changed)
+}
+
+// changeOf says how the row of a runtime differs from the one before, which is empty when there was none.
+func changeOf(before, after *runtimeRow) fleet.RuntimeChange {
+	c := fleet.RuntimeChange{InstanceID: after.InstanceID, RuntimeID: after.RuntimeID, ShootName: after.ShootName, Added: before.InstanceID == ""}
+	if c.Added {
+		return c
+	}
+	for _, f := range []fleet.FieldChange{
+		{Name: "runtimeID", From: before.RuntimeID, To: after.RuntimeID},
+		{Name: "globalAccountID", From: before.GlobalAccountID, To: after.GlobalAccountID},
+		{Name: "subAccountID", From: before.SubAccountID, To: after.SubAccountID},
+		{Name: "region", From: before.Region, To: after.Region},
+		{Name: "subAccountRegion", From: before.PlatformRegion, To: after.PlatformRegion},
+		{Name: "shootName", From: before.ShootName, To: after.ShootName},
+		{Name: "servicePlanName", From: before.PlanName, To: after.PlanName},
+		{Name: "servicePlanID", From: before.PlanID, To: after.PlanID},
+	} {
+		if f.From != f.To {
+			c.Fields = append(c.Fields, f)
+		}
+	}
+	return c
 }
 
 // awaitOperations waits for transactions that write operations of runtimes of which there is no record yet: without a record there is nothing else on

@@ -97,7 +97,7 @@ func testCanceledBy(t *testing.T, open Open) {
 	}
 }
 
-// An event names the Shoot of its operation as it was then, else that of its runtime.
+// An event names the Shoot as it was called then, by itself or by its operation, whatever becomes of the runtime.
 func testEventsNameTheShoot(t *testing.T, open Open) {
 	s := open(t, newClock().Now)
 	put(t, s, "import", newRuntime(1), newRuntime(2))
@@ -111,7 +111,8 @@ func testEventsNameTheShoot(t *testing.T, open Open) {
 		return tx.AppendEvents(ctx, []fleet.Event{
 			{Message: "operation", OrchestrationID: o.ID, OperationID: op.ID, InstanceID: "i-1"},
 			{Message: "operation without a name", OrchestrationID: o.ID, OperationID: unnamed.ID, InstanceID: "i-2"},
-			{Message: "runtime", InstanceID: "i-1", ShootName: "is not stored"},
+			{Message: "runtime", InstanceID: "i-1", ShootName: "c-before"},
+			{Message: "runtime without a name", InstanceID: "i-1"},
 			{Message: "gone", OperationID: "none", InstanceID: "none"},
 			{Message: "orchestration", OrchestrationID: o.ID},
 		})
@@ -122,7 +123,7 @@ func testEventsNameTheShoot(t *testing.T, open Open) {
 	for _, e := range rows {
 		got[e.Message] = e.ShootName
 	}
-	require.Equal(t, map[string]string{"operation": "c-then", "operation without a name": "c-2", "runtime": "c-1", "gone": "", "orchestration": ""}, got)
+	require.Equal(t, map[string]string{"operation": "c-then", "operation without a name": "", "runtime": "c-before", "runtime without a name": "", "gone": "", "orchestration": ""}, got)
 }
 
 func testRetention(t *testing.T, open Open) {

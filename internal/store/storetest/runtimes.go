@@ -61,6 +61,30 @@ func testImportMerges(t *testing.T, open Open) {
 	require.ErrorIs(t, err, fleet.ErrInvalid)
 }
 
+// What is told of each runtime is what it was and is.
+func testImportTellsWhatChanged(t *testing.T, open Open) {
+	s := open(t, nil)
+	put(t, s, "import", newRuntime(1), newRuntime(3), newRuntime(4))
+	moved, named, known := newRuntime(1), newRuntime(3), runtimeOf(t, s, "i-1").DTO
+	moved.GlobalAccountID, moved.SubAccountID, moved.ProviderRegion, moved.SubAccountRegion = "ga-new", "sa-new", "moon", "cf-new"
+	moved.ServicePlanID, moved.ServicePlanName = "plan-new", "new"
+	named.UserID = "renamed"
+	var result fleet.ImportResult
+	update(t, s, func(ctx context.Context, tx fleet.Tx) (err error) {
+		result, err = tx.PutRuntimes(ctx, "import", []runtime.RuntimeDTO{moved, named, newRuntime(4), newRuntime(9)})
+		return err
+	})
+	require.Equal(t, fleet.ImportResult{Imported: 1, Updated: 2, Unchanged: 1, Changes: []fleet.RuntimeChange{
+		{InstanceID: "i-1", RuntimeID: "rt-1", ShootName: "c-1", Fields: []fleet.FieldChange{
+			{Name: "globalAccountID", From: known.GlobalAccountID, To: "ga-new"}, {Name: "subAccountID", From: known.SubAccountID, To: "sa-new"},
+			{Name: "region", From: known.ProviderRegion, To: "moon"}, {Name: "subAccountRegion", From: known.SubAccountRegion, To: "cf-new"},
+			{Name: "servicePlanName", From: known.ServicePlanName, To: "new"}, {Name: "servicePlanID", From: known.ServicePlanID, To: "plan-new"},
+		}},
+		{InstanceID: "i-3", RuntimeID: "rt-3", ShootName: "c-3"},
+		{InstanceID: "i-9", RuntimeID: "rt-9", ShootName: "c-9", Added: true},
+	}}, result)
+}
+
 func testImportOfPartialSources(t *testing.T, open Open) {
 	s := open(t, nil)
 	shoot := runtime.RuntimeDTO{RuntimeID: "rt-1", ShootName: "c-1", ProviderRegion: "eu-moved"}
