@@ -260,8 +260,13 @@ func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store,
 		// There is one client, and it may do everything anyway.
 		limit = 0
 	}
+	certificates, err := a.newCertificates(ctx)
+	if err != nil {
+		return err
+	}
 	handler, err := httpapi.New(httpapi.Options{
 		Reader: st, Commands: eng, Previewer: eng, Authenticator: access.authenticator, Loopback: access.loopback, Logins: access.logins, BasePath: a.config.BasePath,
+		CheckConnection: certificates.checkClient,
 		RateLimit: limit, RateBurst: a.config.API.RateBurst, TrustedProxies: proxies,
 		Parameters: fleet.ParameterOptions{MaxWorkers: a.config.Engine.MaxWorkers, DefaultKymaVersion: a.config.Kyma.DefaultVersion},
 		PageSize:   a.config.API.PageSize, MaxPageSize: a.config.API.MaxPageSize,
@@ -275,12 +280,7 @@ func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store,
 	}
 	server := httpapi.NewServer(handler, a.logger, a.config.API.RequestTimeout)
 	serve := server.Serve
-	if a.config.TLS.Enabled() {
-		certificates, err := loadCertificates(a.config.TLS, a.logger)
-		if err != nil {
-			return err
-		}
-		a.life.push("certificates", background(ctx, certificates.watch))
+	if certificates != nil {
 		server.TLSConfig = certificates.config()
 		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}

@@ -23,6 +23,7 @@ const reloadEvery = 10 * time.Second
 type certificates struct {
 	files  config.TLS
 	logger *slog.Logger
+	clock  func() time.Time
 
 	current atomic.Pointer[tls.Config]
 	// texts are the files as they were read last, failed what was wrong with them. Only reload changes them.
@@ -30,9 +31,22 @@ type certificates struct {
 	failed string
 }
 
+// newCertificates reads the certificates of the server, and keeps them up to date until it stops. A server without TLS has none: nil.
+func (a *App) newCertificates(ctx context.Context) (*certificates, error) {
+	if !a.config.TLS.Enabled() {
+		return nil, nil //nolint:nilnil // nil certificates find nothing wrong with any connection
+	}
+	c, err := loadCertificates(a.config.TLS, a.logger, a.clock)
+	if err != nil {
+		return nil, err
+	}
+	a.life.push("certificates", background(ctx, c.watch))
+	return c, nil
+}
+
 // loadCertificates reads the files for the first time.
-func loadCertificates(files config.TLS, logger *slog.Logger) (*certificates, error) {
-	c := &certificates{files: files, logger: logger}
+func loadCertificates(files config.TLS, logger *slog.Logger, clock func() time.Time) (*certificates, error) {
+	c := &certificates{files: files, logger: logger, clock: clock}
 	if err := c.read(); err != nil {
 		return nil, err
 	}
@@ -44,10 +58,37 @@ func (c *certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
+		Time:       c.clock,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return c.current.Load(), nil
 		},
 	}
+}
+
+// checkClient says why the certificate that a client opened a connection with does not hold any more: a handshake looks at it once, and a connection can
+// outlive the certificate and the trust in whoever signed it.
+func (c *certificates) checkClient(connection *tls.ConnectionState) error {
+	if c == nil {
+		return nil
+	}
+	roots := c.current.Load().ClientCAs
+	if roots == nil {
+		return nil
+	}
+	if connection == nil || len(connection.PeerCertificates) == 0 {
+		return errors.New("the connection has no certificate")
+	}
+	leaf, others := connection.PeerCertificates[0], x509.NewCertPool()
+	for _, other := range connection.PeerCertificates[1:] {
+		others.AddCert(other)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots: roots, Intermediates: others, CurrentTime: c.clock(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	if err != nil {
+		return fmt.Errorf("the certificate of %q: %w", leaf.Subject.String(), err)
+	}
+	return nil
 }
 
 // read reads the files and puts them in force when they have changed and can be used.
@@ -68,7 +109,7 @@ func (c *certificates) read() (err error) {
 	if err != nil {
 		return fmt.Errorf("tls.cert and tls.key: %w", err)
 	}
-	next := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{pair}}
+	next := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Time: c.clock, Certificates: []tls.Certificate{pair}}
 	if texts[2] != nil {
 		next.ClientCAs, next.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 		if !next.ClientCAs.AppendCertsFromPEM(texts[2]) {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,14 +10,18 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
+	"io"
 	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,7 +116,7 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	var log bytes.Buffer
 	a, dir := newAuthority(t, "authority"), t.TempDir()
 	files := a.place(dir, "first")
-	c, err := loadCertificates(files, slog.New(slog.NewTextHandler(&log, nil)))
+	c, err := loadCertificates(files, slog.New(slog.NewTextHandler(&log, nil)), time.Now)
 	require.NoError(t, err)
 	connect := serveTLS(t, c)
 	trusting := &tls.Config{RootCAs: a.pool()}
@@ -150,7 +155,7 @@ func TestClientsNeedACertificateWhereOneIsAskedFor(t *testing.T) {
 	files := a.place(dir, "server")
 	files.ClientCA = filepath.Join(dir, "ca.crt")
 	write(t, files.ClientCA, clients.pem)
-	c, err := loadCertificates(files, slog.New(slog.DiscardHandler))
+	c, err := loadCertificates(files, slog.New(slog.DiscardHandler), time.Now)
 	require.NoError(t, err)
 	connect := serveTLS(t, c)
 	with := func(by *authority) error {
@@ -173,14 +178,111 @@ func TestClientsNeedACertificateWhereOneIsAskedFor(t *testing.T) {
 	require.Error(t, with(clients))
 
 	write(t, files.ClientCA, []byte("nonsense"))
-	_, err = loadCertificates(files, slog.New(slog.DiscardHandler))
+	_, err = loadCertificates(files, slog.New(slog.DiscardHandler), time.Now)
 	require.ErrorContains(t, err, "tls.client-ca")
+}
+
+// A connection that is open outlives neither the certificate that it was opened with nor the trust in whoever signed it.
+func TestAnOpenConnectionEndsWithTheCertificateOfItsClient(t *testing.T) {
+	t.Parallel()
+	for _, http2 := range []bool{false, true} {
+		for name, end := range map[string]func(c *certificates, files config.TLS, now *atomic.Int64){
+			"it expires": func(_ *certificates, _ config.TLS, now *atomic.Int64) { now.Add(int64(2 * time.Hour)) },
+			"its authority goes": func(c *certificates, files config.TLS, _ *atomic.Int64) {
+				write(t, files.ClientCA, newAuthority(t, "next clients").pem)
+				c.reload(t.Context())
+			},
+		} {
+			t.Run(fmt.Sprint(name, " over HTTP/2: ", http2), func(t *testing.T) {
+				t.Parallel()
+				a, clients, dir := newAuthority(t, "authority"), newAuthority(t, "clients"), t.TempDir()
+				files := a.place(dir, "server")
+				files.ClientCA = filepath.Join(dir, "ca.crt")
+				write(t, files.ClientCA, clients.pem)
+				var passed atomic.Int64
+				c, err := loadCertificates(files, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(passed.Load())) })
+				require.NoError(t, err)
+				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if c.checkClient(r.TLS) != nil {
+						w.WriteHeader(http.StatusUnauthorized)
+					}
+				}))
+				server.TLS, server.EnableHTTP2 = c.config(), http2
+				server.StartTLS()
+				t.Cleanup(server.Close)
+				pair, err := tls.X509KeyPair(clients.issue("client"))
+				require.NoError(t, err)
+				client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+					TLSClientConfig: &tls.Config{RootCAs: a.pool(), Certificates: []tls.Certificate{pair}}, ForceAttemptHTTP2: http2,
+				}}
+				t.Cleanup(client.CloseIdleConnections)
+				get := func() int {
+					reused := false
+					ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
+					r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+					require.NoError(t, err)
+					response, err := client.Do(r)
+					require.NoError(t, err)
+					_, err = io.Copy(io.Discard, response.Body)
+					require.NoError(t, err)
+					require.NoError(t, response.Body.Close())
+					require.Equal(t, http2, response.ProtoMajor == 2)
+					if response.StatusCode != http.StatusOK {
+						require.True(t, reused, "a new connection would not come about")
+					}
+					return response.StatusCode
+				}
+				require.Equal(t, http.StatusOK, get())
+				require.Equal(t, http.StatusOK, get())
+				end(c, files, &passed)
+				require.Equal(t, http.StatusUnauthorized, get())
+			})
+		}
+	}
+}
+
+// The whole server asks about the connection for every request, also of a probe, and closes it.
+func TestTheServerJudgesClientCertificatesForEveryRequest(t *testing.T) {
+	t.Parallel()
+	a, dir := newAuthority(t, "authority"), t.TempDir()
+	files := a.place(dir, "server")
+	write(t, filepath.Join(dir, "ca.crt"), a.pem)
+	pair, err := tls.X509KeyPair(a.issue("client"))
+	require.NoError(t, err)
+	var passed atomic.Int64
+	log := &logBuffer{}
+	c := settings(t, map[string]string{"tls-cert": files.Cert, "tls-key": files.Key, "tls-client-ca": filepath.Join(dir, "ca.crt")})
+	server, err := StartWith(t.Context(), c, slog.New(slog.NewTextHandler(log, nil)), Options{Clock: func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool(), Certificates: []tls.Certificate{pair}}}}
+	t.Cleanup(client.CloseIdleConnections)
+	get := func() (*http.Response, error) {
+		response, err := client.Get(server.URL() + "/healthz")
+		if err == nil {
+			_, err = io.Copy(io.Discard, response.Body)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+		}
+		return response, err
+	}
+	response, err := get()
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	passed.Store(int64(2 * time.Hour))
+	response, err = get()
+	require.NoError(t, err)
+	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+	require.True(t, response.Close, "the connection ends with the answer")
+	require.Contains(t, log.String(), `the certificate of \"CN=client\"`)
+	_, err = get()
+	require.Error(t, err, "a new connection needs a certificate that holds")
 }
 
 func TestFilesOfCertificatesAreWatched(t *testing.T) {
 	t.Parallel()
 	a, dir := newAuthority(t, "authority"), t.TempDir()
-	c, err := loadCertificates(a.place(dir, "first"), slog.New(slog.DiscardHandler))
+	c, err := loadCertificates(a.place(dir, "first"), slog.New(slog.DiscardHandler), time.Now)
 	require.NoError(t, err)
 	first := c.current.Load()
 	synctest.Test(t, func(t *testing.T) {

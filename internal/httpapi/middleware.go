@@ -159,10 +159,18 @@ func (t *trace) level(status int) slog.Level {
 	}
 }
 
-// guard refuses what a web page in somebody's browser may send.
+// guard refuses what comes over a connection that holds no more, and what a web page in somebody's browser may send.
 func (a *api) guard(next http.Handler) http.Handler {
 	crossOrigin := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.CheckConnection != nil {
+			if err := a.CheckConnection(r.TLS); err != nil {
+				// A client that connects anew is told by the handshake.
+				w.Header().Set("Connection", "close")
+				a.fail(w, r, a.refuse(r, &statusError{status: http.StatusUnauthorized, message: "the certificate of the client is not valid any more", cause: err}))
+				return
+			}
+		}
 		if a.Loopback && !isLocalHost(r.Host) {
 			a.fail(w, r, a.refuse(r, &statusError{
 				status:  http.StatusForbidden,

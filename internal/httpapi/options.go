@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,6 +50,9 @@ type Options struct {
 	// Loopback refuses requests whose Host header names another machine, so that no web page can reach a server without a login through a name
 	// that it controls.
 	Loopback bool
+	// CheckConnection looks at the connection of each request, also of probes, and says why what held at its beginning holds no more, such as that the
+	// certificate of the client has expired. The request is then answered 401 and the connection closed. nil means that nothing is looked at.
+	CheckConnection func(*tls.ConnectionState) error
 	// Logins are where people get tokens that Authenticator takes. GET /logins shows them to everybody. Empty on a server without logins.
 	Logins []orchestration.Login
 	// BasePath is put before every route, such as "/api"; empty means none. It begins with a slash and does not end with one.
