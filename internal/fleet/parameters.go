@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -227,11 +228,27 @@ func readSchedule(s orchestration.ScheduleType) (orchestration.ScheduleType, tim
 // isSet reports whether a time was given: clients of other systems send a time in the year 1 for "none".
 func isSet(t time.Time) bool { return t.UTC().Year() > 1 }
 
+// maxTargets is how long the targets of an orchestration may be as JSON, in bytes. Every list of orchestrations repeats them, so that a page of 100 stays
+// below the 64 MiB that clients read; 5,000 runtimes that are named one by one take 400 kB.
+const maxTargets = 512 << 10
+
+// checkSize refuses targets that would make lists too long to be read.
+func checkSize(targets orchestration.TargetSpec) error {
+	text, err := json.Marshal(targets)
+	if err != nil {
+		return Invalidf("targets", "cannot be written as JSON")
+	}
+	if len(text) > maxTargets {
+		return Invalidf("targets", "are %d bytes long, more than %d; select by patterns, or divide the request", len(text), maxTargets)
+	}
+	return nil
+}
+
 // validateTargets turns the fault of targets into an error that names the entry.
 func validateTargets(targets orchestration.TargetSpec) error {
 	err := targets.Validate()
 	if err == nil {
-		return nil
+		return checkSize(targets)
 	}
 	field := "targets"
 	if faults, ok := errors.AsType[*orchestration.TargetsError](err); ok && len(faults.Problems) > 0 {

@@ -2,6 +2,8 @@ package fleet_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -243,4 +245,25 @@ func TestAnAnswerIsARequestForTheSame(t *testing.T) {
 		window := p.Strategy.MaintenanceWindow || p.Strategy.Schedule == orchestration.MaintenanceWindow
 		require.Equal(t, window, normal.Strategy.Schedule == orchestration.MaintenanceWindow, "a window that was asked for is never lost")
 	})
+}
+
+// Targets are repeated in every list of orchestrations: thousands that are named one by one are fine, a megabyte is not.
+func TestTargetsAreBounded(t *testing.T) {
+	t.Parallel()
+	named := make([]orchestration.RuntimeTarget, 5000)
+	for i := range named {
+		named[i].InstanceID = fmt.Sprintf("%08d-0000-4000-8000-000000000000", i)
+	}
+	normalize := func(targets ...orchestration.RuntimeTarget) error {
+		_, _, err := fleet.NormalizeParameters(orchestration.UpgradeClusterOrchestration, orchestration.Parameters{
+			Targets: orchestration.TargetSpec{Include: targets},
+		}, fleet.ParameterOptions{})
+		return err
+	}
+	require.NoError(t, normalize(named...))
+	err := normalize(orchestration.RuntimeTarget{Shoot: strings.Repeat("s", 600_000)})
+	require.ErrorIs(t, err, fleet.ErrInvalid)
+	require.ErrorContains(t, err, "targets: are 6000")
+	require.ErrorContains(t, err, "bytes long, more than 524288")
+	require.ErrorIs(t, normalize(append(named, named...)...), fleet.ErrInvalid)
 }
