@@ -49,6 +49,7 @@ type Options struct {
 	// EtcdEndpoint is the address of the etcd member.
 	EtcdEndpoint string
 	// Listener is where the server itself listens; fleets have doors of their own.
+	// It is closed with the server, and when that cannot be started.
 	Listener net.Listener
 	// Identities decides who a token belongs to and what that user may do.
 	Identities *Identities
@@ -82,7 +83,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	registerFeatureGates()
 	certificate, err := newCertificate()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, options.Listener.Close())
 	}
 	s := &Server{
 		certificate: certificate,
@@ -92,7 +93,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	}
 	built, start, err := s.build(options)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, options.Listener.Close())
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/swell-fleet/swell/landscape/internal/faults"
+	"github.com/swell-fleet/swell/landscape/internal/port"
 )
 
 const shoots = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-x/shoots"
@@ -261,4 +262,13 @@ func TestRefuseCutsOpenWatches(t *testing.T) {
 	o.plan(t, faults.Rule{Action: faults.Refuse})
 	require.Error(t, <-watched)
 	require.Equal(t, shoots, <-o.ended)
+}
+
+func TestADoorThatWasClosedStaysShut(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	require.NoError(t, o.Close())
+	require.ErrorIs(t, o.SetPlan(faults.Plan{}), port.ErrReleased)
+	require.True(t, isRefused(o.Address()))
+	require.NoError(t, o.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/swell-fleet/swell/landscape/internal/issuer"
+	"github.com/swell-fleet/swell/landscape/internal/port"
 )
 
 func (p *program) get(path string) (status int, body string) {
@@ -183,4 +184,13 @@ func TestLargeRequestsAndOtherNamesAreRefused(t *testing.T) {
 	request.Host = "evil.example.com"
 	status, _ = p.do(request)
 	require.Equal(t, http.StatusMisdirectedRequest, status)
+}
+
+func TestAnIssuerThatWasClosedStaysAway(t *testing.T) {
+	t.Parallel()
+	i := open(t, issuer.Options{})
+	require.NoError(t, i.Close())
+	require.ErrorIs(t, i.SetState(issuer.Up), port.ErrReleased)
+	_, err := net.Dial("tcp", strings.TrimPrefix(i.URL(), "http://"))
+	require.Error(t, err)
 }

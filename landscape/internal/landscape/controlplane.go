@@ -211,15 +211,15 @@ func (l *Landscape) growControlPlane(ctx context.Context, fleet *Fleet, added fl
 	return server.LayDown(ctx, kymaMembers(added))
 }
 
-// deleteControlPlane closes it and removes the Kymas.
-func (l *Landscape) deleteControlPlane(ctx context.Context, fleet *Fleet) error {
-	if err := fleet.plane.close(); err != nil || fleet.plane.kymas == nil {
-		return err
-	}
+// removeKymas removes the Kymas of a fleet, if there are any.
+func (l *Landscape) removeKymas(ctx context.Context, namespace string) error {
 	l.kymas.mu.Lock()
 	server := l.kymas.server
 	l.kymas.mu.Unlock()
-	return server.RemoveAll(ctx, fleet.Namespace)
+	if server == nil {
+		return nil
+	}
+	return server.RemoveAll(ctx, namespace)
 }
 
 // planChanged puts a new fault plan in force in the control plane.

@@ -26,6 +26,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists says that the fleet or issuer exists already.
 	ErrExists = errors.New("exists already")
+
+	errClosed = errors.New("the landscape is being closed")
 )
 
 // Fleet is a namespace with its Shoots, its door, and its faults.
@@ -35,7 +37,13 @@ type Fleet struct {
 	// Folder holds kubeconfig and runtimes.json.
 	Folder string
 
-	token string
+	// ownFolder says that the folder was made for the fleet alone.
+	ownFolder bool
+	token     string
+
+	// The landscape's lock guards what follows. A fleet is ready from when it has
+	// been made until it is being removed.
+	ready bool
 	door  *door.Door
 	plane *controlPlane
 
@@ -93,17 +101,14 @@ func (l *Landscape) CreateFleet(ctx context.Context, options FleetOptions) (*Fle
 	l.fleets[namespace] = fleet // Reserved while it is being made.
 	l.mu.Unlock()
 	if err := l.makeFleet(ctx, fleet, options); err != nil {
-		l.mu.Lock()
-		delete(l.fleets, namespace)
-		l.mu.Unlock()
-		return nil, fmt.Errorf("make fleet %s: %w", namespace, err)
+		return nil, errors.Join(fmt.Errorf("make fleet %s: %w", namespace, err), l.unmake(ctx, fleet))
 	}
 	return fleet, nil
 }
 
-func (l *Landscape) makeFleet(ctx context.Context, fleet *Fleet, options FleetOptions) error {
+func (l *Landscape) makeFleet(ctx context.Context, fleet *Fleet, options FleetOptions) (err error) {
 	if fleet.Folder == "" {
-		fleet.Folder = filepath.Join(l.dir, "fleets", fleet.Namespace)
+		fleet.Folder, fleet.ownFolder = filepath.Join(l.dir, "fleets", fleet.Namespace), true
 	}
 	if err := os.MkdirAll(fleet.Folder, 0o700); err != nil {
 		return err
@@ -122,22 +127,45 @@ func (l *Landscape) makeFleet(ctx context.Context, fleet *Fleet, options FleetOp
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, opened.Close())
+		}
+	}()
 	if err := opened.SetPlan(options.Settings.Plan); err != nil {
-		return errors.Join(err, opened.Close())
+		return err
 	}
 	fleet.token = newToken()
 	l.gardenlet.Adopt(fleet.Namespace, options.Settings)
 	plane, err := l.openControlPlane(ctx, fleet, options)
 	if err != nil {
-		return errors.Join(err, opened.Close())
+		return err
 	}
-	l.mu.Lock()
-	fleet.door, fleet.plane = opened, plane
-	l.mu.Unlock()
 	user := fleetUser(fleet.Namespace)
 	l.identities.AddFleet(fleet.token, user, fleet.Namespace)
-	err = l.writeKubeconfig(filepath.Join(fleet.Folder, KubeconfigFile), fleet.Address(), user, fleet.token, fleet.Namespace)
-	return errors.Join(err, writeRuntimes(fleet.Folder, fleet.generated))
+	err = errors.Join(
+		l.writeKubeconfig(filepath.Join(fleet.Folder, KubeconfigFile), opened.Address(), user, fleet.token, fleet.Namespace),
+		writeRuntimes(fleet.Folder, fleet.generated),
+	)
+	if err == nil {
+		err = l.show(fleet, opened, plane)
+	}
+	if err != nil {
+		return errors.Join(err, plane.close())
+	}
+	return nil
+}
+
+// show lets everybody see a fleet that has been made. From then on it is closed
+// with the landscape.
+func (l *Landscape) show(fleet *Fleet, opened *door.Door, plane *controlPlane) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return errClosed
+	}
+	fleet.door, fleet.plane, fleet.ready = opened, plane, true
+	return nil
 }
 
 func writeRuntimes(folder string, fleet fleetgen.Fleet) error {
@@ -156,7 +184,7 @@ func (l *Landscape) Fleet(namespace string) (*Fleet, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fleet, ok := l.fleets[namespace]
-	if !ok || fleet.door == nil {
+	if !ok || !fleet.ready {
 		return nil, fmt.Errorf("fleet %q: %w", namespace, ErrNotFound)
 	}
 	return fleet, nil
@@ -168,7 +196,7 @@ func (l *Landscape) Fleets() []*Fleet {
 	defer l.mu.Unlock()
 	list := make([]*Fleet, 0, len(l.fleets))
 	for _, fleet := range l.fleets {
-		if fleet.door != nil {
+		if fleet.ready {
 			list = append(list, fleet)
 		}
 	}
@@ -237,32 +265,6 @@ func (l *Landscape) GrowFleet(ctx context.Context, namespace string, shoots int)
 	}
 	fleet.generated, fleet.options = grown, options
 	return writeRuntimes(fleet.Folder, grown)
-}
-
-// DeleteFleet closes the door and removes the project with all its Shoots.
-func (l *Landscape) DeleteFleet(ctx context.Context, namespace string) error {
-	fleet, err := l.Fleet(namespace)
-	if err != nil {
-		return err
-	}
-	l.gardenlet.Abandon(namespace)
-	l.identities.Remove(fleet.token)
-	if err := fleet.door.Close(); err != nil {
-		return err
-	}
-	l.mu.Lock()
-	delete(l.fleets, namespace)
-	l.mu.Unlock()
-	if err := l.deleteControlPlane(ctx, fleet); err != nil {
-		return err
-	}
-	if err := l.store.DeleteAll(ctx, namespace); err != nil {
-		return err
-	}
-	if err := l.waitForShoots(ctx, namespace, 0); err != nil {
-		return err
-	}
-	return l.removeProject(ctx, namespace, fleet.Generated().Project())
 }
 
 // SetFaults puts a fault plan in force.

@@ -49,6 +49,9 @@ func (l *Landscape) CreateIssuer(id string, options issuer.Options) (*Issuer, er
 func (l *Landscape) adopt(id string, opened *issuer.Issuer) (*Issuer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return nil, errClosed
+	}
 	l.issuers.next++
 	made := &Issuer{Issuer: opened, ID: id, number: l.issuers.next}
 	for number := made.number; made.ID == ""; number++ {
@@ -88,13 +91,13 @@ func (l *Landscape) Issuers() []*Issuer {
 
 // DeleteIssuer stops an issuer and forgets all that it knew.
 func (l *Landscape) DeleteIssuer(id string) error {
-	found, err := l.Issuer(id)
-	if err != nil {
-		return err
-	}
 	l.mu.Lock()
+	found, ok := l.issuers.byID[id]
 	delete(l.issuers.byID, id)
 	l.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("issuer %q: %w", id, ErrNotFound)
+	}
 	return found.Close()
 }
 

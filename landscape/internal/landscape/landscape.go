@@ -56,6 +56,7 @@ type Landscape struct {
 	mu      sync.Mutex
 	fleets  map[string]*Fleet
 	issuers issuers
+	closed  bool
 
 	// run ends with Close.
 	run     context.Context //nolint:containedctx // What starts later runs until Close, too.
@@ -163,10 +164,10 @@ func (l *Landscape) Gardenlet() *gardenlet.Gardenlet { return l.gardenlet }
 func (l *Landscape) Close() error {
 	var problems []error
 	l.mu.Lock()
+	// What is being made at the moment closes itself.
+	l.closed = true
 	for _, fleet := range l.fleets {
-		if fleet.door != nil {
-			problems = append(problems, fleet.door.Close(), fleet.plane.close())
-		}
+		problems = append(problems, fleet.close())
 	}
 	l.fleets = map[string]*Fleet{}
 	problems = append(problems, l.closeIssuers())

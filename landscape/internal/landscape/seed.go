@@ -11,6 +11,7 @@ import (
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/swell-fleet/swell/landscape/internal/fleetgen"
@@ -101,30 +102,38 @@ func (l *Landscape) seedProject(ctx context.Context, fleet fleetgen.Fleet) error
 	return nil
 }
 
-// removeProject removes what seedProject laid down.
+// removeProject removes what seedProject laid down, as far as it came.
 func (l *Landscape) removeProject(ctx context.Context, namespace, project string) error {
 	kube := l.server.Kube()
 	for _, provider := range fleetgen.ProviderTypes() {
 		name := fleetgen.CredentialsName(provider)
 		bindings := l.server.Security().SecurityV1alpha1().CredentialsBindings(namespace)
-		if err := bindings.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		if err := bindings.Delete(ctx, name, metav1.DeleteOptions{}); unlessGone(err) != nil {
 			return fmt.Errorf("remove credentials binding: %w", err)
 		}
-		if err := kube.CoreV1().Secrets(namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		if err := kube.CoreV1().Secrets(namespace).Delete(ctx, name, metav1.DeleteOptions{}); unlessGone(err) != nil {
 			return fmt.Errorf("remove secret: %w", err)
 		}
 	}
 	projects := l.server.Core().CoreV1beta1().Projects()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"true",%q:%q}}}`,
 		v1beta1constants.ConfirmationDeletion, v1beta1constants.GardenerTimestamp, time.Now().UTC().Format(time.RFC3339))
-	if _, err := projects.Patch(ctx, project, mergePatch, []byte(patch), metav1.PatchOptions{}); err != nil {
+	if _, err := projects.Patch(ctx, project, mergePatch, []byte(patch), metav1.PatchOptions{}); unlessGone(err) != nil {
 		return fmt.Errorf("confirm removal of project: %w", err)
 	}
-	if err := projects.Delete(ctx, project, metav1.DeleteOptions{}); err != nil {
+	if err := projects.Delete(ctx, project, metav1.DeleteOptions{}); unlessGone(err) != nil {
 		return fmt.Errorf("remove project: %w", err)
 	}
-	if err := kube.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil {
+	if err := kube.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); unlessGone(err) != nil {
 		return fmt.Errorf("remove namespace: %w", err)
 	}
 	return nil
+}
+
+// unlessGone passes over the error that says that there is nothing to remove.
+func unlessGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }

@@ -5,19 +5,29 @@ package port
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// Port is a port that is held. Release it when done.
+// ErrReleased says that a port was given up.
+var ErrReleased = errors.New("the port was given up")
+
+// Port is a port that is held. Release it when done. It is safe for concurrent
+// use.
 type Port struct {
 	address string
-	socket  int
+
+	mu sync.Mutex
+	// socket is -1 when the port was given up: the number may then be that of
+	// something else.
+	socket int
 }
 
 // Hold binds a socket to a loopback address without listening on it. Port 0
@@ -59,8 +69,14 @@ func Hold(address string) (*Port, error) {
 // Address returns host and port.
 func (p *Port) Address() string { return p.address }
 
-// Listen opens the port. It is held also when the listener is closed.
+// Listen opens the port. It is held also when the listener is closed. Nobody
+// listens on a port that was given up.
 func (p *Port) Listen() (net.Listener, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.socket < 0 {
+		return nil, fmt.Errorf("listen on %s: %w", p.address, ErrReleased)
+	}
 	listener, err := (&net.ListenConfig{Control: share}).Listen(context.Background(), "tcp", p.address)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
@@ -68,9 +84,16 @@ func (p *Port) Listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// Release gives the port up.
+// Release gives the port up. A second time it does nothing.
 func (p *Port) Release() error {
-	if err := unix.Close(p.socket); err != nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.socket < 0 {
+		return nil
+	}
+	socket := p.socket
+	p.socket = -1
+	if err := unix.Close(socket); err != nil {
 		return fmt.Errorf("release port: %w", err)
 	}
 	return nil

@@ -39,6 +39,23 @@ func TestPortIsKeptWhileNobodyListens(t *testing.T) {
 	}
 }
 
+// Others may have got the port, and the number of its socket, in the meantime.
+func TestAPortThatWasGivenUpIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	held, err := port.Hold("127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, held.Release())
+	other, err := port.Hold("127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, held.Release())
+	_, err = held.Listen()
+	require.ErrorIs(t, err, port.ErrReleased)
+	listener, err := other.Listen()
+	require.NoError(t, err, "it was not closed in place of the first")
+	require.NoError(t, listener.Close())
+	require.NoError(t, other.Release())
+}
+
 func TestOnlyLoopbackAddressesAreHeld(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0"} {
