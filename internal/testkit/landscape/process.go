@@ -83,7 +83,8 @@ func start() (_ *process, err error) {
 		return nil, fmt.Errorf("make a log for the landscape: %w", err)
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(program, "--dir", filepath.Join(dir, "files"), "--shoots", "0", "--exit-with-parent", "--exit-with-stdin", "--max-lifetime", maxLifetime.String())
+	// When this process is killed, the simulator is left to clear away what both have made.
+	cmd := exec.Command(program, "--dir", dir, "--remove-dir", "--shoots", "0", "--exit-with-parent", "--exit-with-stdin", "--max-lifetime", maxLifetime.String())
 	cmd.Stderr = log
 	input, err := cmd.StdinPipe()
 	if err != nil {

@@ -34,7 +34,11 @@ func run() int {
 	defer stop()
 	ctx, cancel := bound(ctx, options)
 	defer cancel()
-	if err := serve(ctx, options, os.Stdout); err != nil {
+	err = serve(ctx, options, os.Stdout)
+	if err == nil && options.removeDir {
+		err = os.RemoveAll(options.dir)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "swell-landscape:", err)
 		return 1
 	}

@@ -39,11 +39,26 @@ type program struct {
 
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
+	return startIn(t, os.TempDir(), args...)
+}
+
+// shortFolder is a folder whose path leaves room for the one of a socket.
+func shortFolder(t *testing.T) string {
+	t.Helper()
+	path, err := os.MkdirTemp("", "sl-") //nolint:usetesting // The names of tests are too long.
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(path)) })
+	return path
+}
+
+// startIn starts it with a temporary folder of its own.
+func startIn(t *testing.T, temporary string, args ...string) *program {
+	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	args = append([]string{"--dir", t.TempDir(), "--shoots", "3", "--max-lifetime", "2m", "--exit-with-parent"}, args...)
 	p := &program{Cmd: exec.Command(self, args...)}
-	p.Env = append(os.Environ(), asProgram+"=1")
+	p.Env = append(os.Environ(), asProgram+"=1", "TMPDIR="+temporary)
 	p.Stderr = os.Stderr
 	stdout, err := p.StdoutPipe()
 	require.NoError(t, err)
@@ -135,11 +150,68 @@ func TestStopsWithItsParent(t *testing.T) {
 	_ = shell.Wait() // Its status is that of a read at the end of input.
 }
 
+// What a simulator keeps in the temporary folder goes with it, and if it is killed,
+// with the next one.
+func TestNothingStaysInTheTemporaryFolder(t *testing.T) {
+	t.Parallel()
+	temporary := shortFolder(t)
+	inTemporary := func() []string {
+		entries, err := os.ReadDir(temporary)
+		require.NoError(t, err)
+		var names []string
+		for _, entry := range entries {
+			names = append(names, entry.Name())
+		}
+		return names
+	}
+	killed := startIn(t, temporary)
+	left := inTemporary()
+	require.Len(t, left, 1)
+	require.NoError(t, killed.Process.Kill())
+	require.Error(t, killed.ended(t))
+	require.Equal(t, left, inTemporary())
+
+	one, other := startIn(t, temporary), startIn(t, temporary)
+	alive := inTemporary()
+	require.Len(t, alive, 2)
+	require.NotContains(t, alive, left[0])
+	for _, p := range []*program{one, other} {
+		require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, p.ended(t))
+		require.FileExists(t, p.info.AuditLog, "the files that it was started for stay")
+	}
+	require.Empty(t, inTemporary())
+}
+
+func TestTheFolderGoesWithTheSimulatorWhenThatIsWanted(t *testing.T) {
+	t.Parallel()
+	temporary := shortFolder(t)
+	p := startIn(t, temporary, "--dir", "", "--remove-dir", "--exit-with-stdin")
+	require.Equal(t, temporary, filepath.Dir(p.info.Dir), "a folder of its own")
+	require.FileExists(t, p.info.Kubeconfig)
+	require.NoError(t, p.stdin.Close())
+	require.NoError(t, p.ended(t))
+	require.NoDirExists(t, p.info.Dir)
+}
+
+func TestNoFolderIsMadeForOptionsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	temporary := t.TempDir()
+	command := exec.Command(self, "--shoots", "-1")
+	command.Env = append(os.Environ(), asProgram+"=1", "TMPDIR="+temporary)
+	require.Error(t, command.Run())
+	entries, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
 func TestRefusesPublicAddresses(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, flag := range []string{"--listen", "--control", "--issuer"} {
+	for _, flag := range []string{"--listen", "--control", "--issuer", "--provisioner"} {
 		command := exec.Command(self, "--dir", t.TempDir(), "--shoots", "1", flag, "0.0.0.0:0")
 		command.Env = append(os.Environ(), asProgram+"=1")
 		output, err := command.CombinedOutput()

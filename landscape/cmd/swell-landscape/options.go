@@ -31,6 +31,7 @@ type options struct {
 	maxLifetime    time.Duration
 	exitWithStdin  bool
 	exitWithParent bool
+	removeDir      bool
 }
 
 const usage = `swell-landscape is a simulator: a local fleet of Gardener Shoots behind
@@ -81,6 +82,7 @@ func parse(args []string, output io.Writer) (options, error) {
 	flags.DurationVar(&o.maxLifetime, "max-lifetime", 0, "stop by itself after this time (default: never)")
 	flags.BoolVar(&o.exitWithStdin, "exit-with-stdin", false, "stop when standard input is closed")
 	flags.BoolVar(&o.exitWithParent, "exit-with-parent", false, "stop when the process that started it has ended")
+	flags.BoolVar(&o.removeDir, "remove-dir", false, "remove the folder after a stop without an error")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return options{}, errHelp
@@ -115,7 +117,11 @@ func parse(args []string, output io.Writer) (options, error) {
 	if fails.latency > 0 {
 		p.API = append(p.API, faults.Rule{Action: faults.Delay, Delay: faults.Duration(fails.latency)})
 	}
-	return o, errors.Join(o.fleet.Validate(), o.settings.Validate(), o.makeDir())
+	// Nothing is made for options that are refused.
+	if err := errors.Join(o.fleet.Validate(), o.settings.Validate()); err != nil {
+		return options{}, err
+	}
+	return o, o.makeDir()
 }
 
 func override(value *float64, with float64) {

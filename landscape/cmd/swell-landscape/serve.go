@@ -48,18 +48,28 @@ func serve(ctx context.Context, o options, output io.Writer) (err error) {
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	served := make(chan struct{})
+	var ended error
+	go func() {
+		defer close(served)
+		ended = server.Serve(listener)
+	}()
+	defer func() {
+		err = errors.Join(err, server.Close())
+		<-served
+	}()
 
 	if err := announce(o, info(), output); err != nil {
 		return err
 	}
 	select {
 	case <-ctx.Done():
-	case err = <-l.Failed():
-	case err = <-served:
+		return nil
+	case err := <-l.Failed():
+		return err
+	case <-served:
+		return ended
 	}
-	return errors.Join(err, server.Close())
 }
 
 // announce says that all is ready: a line on standard output, and the same in a

@@ -1,6 +1,6 @@
 // Package etcd runs one embedded etcd member for the landscape simulator: no
 // peers, no TCP port, no fsync. Its data lives in a temporary folder that is
-// removed when it stops.
+// removed when it stops, or, if it is killed, when the next one starts.
 package etcd
 
 import (
@@ -25,25 +25,26 @@ const quotaBytes = 4 << 30
 type Member struct {
 	server *embed.Etcd
 	client *clientv3.Client
-	folder string
+	folder *folder
 }
 
 // Start launches the member and waits until it serves, or until ctx ends.
 func Start(ctx context.Context) (*Member, error) {
 	// The socket's path has to stay below the 108 bytes that a Unix address can
 	// hold, so the folder is not put below a caller's possibly deep one.
-	folder, err := os.MkdirTemp("", "sl-etcd-")
+	sweep(os.TempDir())
+	folder, err := newFolder(os.TempDir())
 	if err != nil {
 		return nil, fmt.Errorf("create etcd folder: %w", err)
 	}
-	member, err := start(ctx, folder)
+	server, err := start(ctx, folder.path)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
+		return nil, errors.Join(err, folder.remove())
 	}
-	return member, nil
+	return &Member{server: server, client: v3client.New(server.Server), folder: folder}, nil
 }
 
-func start(ctx context.Context, folder string) (*Member, error) {
+func start(ctx context.Context, folder string) (*embed.Etcd, error) {
 	cfg := embed.NewConfig()
 	cfg.Name = "landscape"
 	cfg.Dir = filepath.Join(folder, "data")
@@ -72,12 +73,12 @@ func start(ctx context.Context, folder string) (*Member, error) {
 		server.Close()
 		return nil, fmt.Errorf("wait for etcd: %w", ctx.Err())
 	}
-	return &Member{server: server, client: v3client.New(server.Server), folder: folder}, nil
+	return server, nil
 }
 
 // Endpoint returns the address that an etcd client dials.
 func (m *Member) Endpoint() string {
-	return "unix://" + filepath.Join(m.folder, "c")
+	return "unix://" + filepath.Join(m.folder.path, "c")
 }
 
 // Client returns a client that calls the member directly, without a socket.
@@ -90,5 +91,5 @@ func (m *Member) Close() error {
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return errors.Join(err, os.RemoveAll(m.folder))
+	return errors.Join(err, m.folder.remove())
 }
