@@ -129,6 +129,9 @@ func TestThePublishedClientReadsEvents(t *testing.T) {
 	page, err := client.ListEvents(orchestration.EventParameters{InstanceIDs: instances, Page: 2, PageSize: 10})
 	require.NoError(t, err)
 	require.Equal(t, orchestration.EventList{Data: all.Data[12:22], Count: 10, TotalCount: 300}, page)
+	part, err := client.ListEvents(orchestration.EventParameters{InstanceIDs: instances, Before: all.Data[11].ID, PageSize: 10})
+	require.NoError(t, err)
+	require.Equal(t, orchestration.EventList{Data: all.Data[12:22], Count: 10}, part)
 
 	own, err := client.ListOrchestrationEvents("o-1", orchestration.EventParameters{})
 	require.NoError(t, err)
@@ -138,6 +141,9 @@ func TestThePublishedClientReadsEvents(t *testing.T) {
 	failed, err := client.ListOrchestrationEvents("o-1", orchestration.EventParameters{Level: orchestration.EventLevelError, OperationID: "op-1", InstanceIDs: []string{"in-1"}})
 	require.NoError(t, err)
 	require.Equal(t, all.Data[1:2], failed.Data)
+	older, err := client.ListOrchestrationEvents("o-1", orchestration.EventParameters{Before: own.Data[0].ID})
+	require.NoError(t, err)
+	require.Equal(t, orchestration.EventList{Data: all.Data[1:2], Count: 1, TotalCount: 1}, older)
 	_, err = client.ListOrchestrationEvents("o-1", orchestration.EventParameters{OperationID: "op-9"})
 	var refused *orchestration.Error
 	require.ErrorAs(t, err, &refused)

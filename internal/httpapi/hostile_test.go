@@ -242,19 +242,22 @@ func FuzzUpgrade(f *testing.F) {
 	})
 }
 
-// FuzzQuery feeds queries to the list of runtimes. Whatever comes, the answer is 200 or 400.
+// FuzzQuery feeds queries to the lists of runtimes and events. Whatever comes, the answer is 200 or 400.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"", "page=1&page_size=2", "state=all&shoot=c-1&shoot=c-2", "op_detail=last&kyma_config=true&expired=false", "state=%00", "shoot=%ff", "page=9999999999", "a=b;c=d",
 		"region='--&plan=\\&account=?&subaccount=%25&instance_id=_&runtime_id=*", "%", "page", "=&=", "state=SUSPENDED&state=failed",
+		"before=5&page_size=2", "before=05&page=1", "before=9223372036854775808", "level=error&instance_ids=a,b&operation_id=c&before=1",
 	} {
 		f.Add(seed)
 	}
 	api := newFixture(f)
 	f.Fuzz(func(t *testing.T, query string) {
-		r := request(http.MethodGet, "/runtimes", nil)
-		r.URL.RawQuery = query
-		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest}, api.send(r).status)
+		for _, list := range []string{"/runtimes", "/events"} {
+			r := request(http.MethodGet, list, nil)
+			r.URL.RawQuery = query
+			require.Contains(t, []int{http.StatusOK, http.StatusBadRequest}, api.send(r).status, list)
+		}
 	})
 }
 
