@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 type claims map[string]json.RawMessage
 
 // registered are the names that must stand in a token as they are written here, if at all.
-var registered = []string{"iss", "sub", "aud", "exp", "nbf", "iat", "email", "email_verified"}
+var registered = []string{"iss", "sub", "aud", "exp", "nbf", "iat", "email", "email_verified", "typ", "events"}
 
 // readClaims takes the claims of a token apart. Readers of JSON differ in which of two equal names they take, and Go's takes names in any letter
 // case, so a token whose claims could be read in two ways is refused.
@@ -52,6 +53,29 @@ func readClaims(payload []byte) (claims, error) {
 		all[key] = value
 	}
 	return all, nil
+}
+
+// otherKinds are the words by which providers say in the claim "typ" that a token is for themselves alone, or tells of a logout.
+var otherKinds = []string{"Refresh", "Offline", "Logout"}
+
+// otherKind says why a token is nobody's credential, whatever its header says: providers sign everything with the same keys. Tokens that tell of
+// something that happened, such as a logout, have the claim "events" and nothing else does.
+func (c claims) otherKind() error {
+	if raw, ok := c["events"]; ok && string(raw) != "null" {
+		return errors.New("it tells of events")
+	}
+	raw, ok := c["typ"]
+	if !ok || string(raw) == "null" {
+		return nil
+	}
+	var kind string
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return fmt.Errorf("read typ: %w", err)
+	}
+	if slices.ContainsFunc(otherKinds, func(other string) bool { return strings.EqualFold(kind, other) }) {
+		return fmt.Errorf("its claim typ is %q", kind)
+	}
+	return nil
 }
 
 // notBefore returns the time from which on a token is valid; the zero time when it does not say.

@@ -129,7 +129,7 @@ func (s *keySet) verify(ctx context.Context, raw string) ([]byte, error) {
 	header := token.Signatures[0].Header
 	if kind, ok := header.ExtraHeaders["typ"]; ok {
 		if name, ok := kind.(string); !ok || !types[name] {
-			return nil, &InvalidTokenError{Reason: "the token is not an ID token", Err: fmt.Errorf("its type is %q", kind)}
+			return nil, &InvalidTokenError{Reason: notAnIDToken, Err: fmt.Errorf("its type is %q", kind)}
 		}
 	}
 	wrong := &InvalidTokenError{Reason: "the signature of the token is wrong"}

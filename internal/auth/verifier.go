@@ -180,6 +180,9 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Identity, error) {
 	return v.identify(token)
 }
 
+// notAnIDToken is why a token of another kind is refused.
+const notAnIDToken = "the token is not an ID token"
+
 // refusal says what is wrong with a token.
 func refusal(err error) error {
 	if _, ok := errors.AsType[*oidc.TokenExpiredError](err); ok {
@@ -200,6 +203,9 @@ func (v *Verifier) identify(token *oidc.IDToken) (Identity, error) {
 	all, err := readClaims(payload)
 	if err != nil {
 		return unreadable(err)
+	}
+	if err := all.otherKind(); err != nil {
+		return Identity{}, &InvalidTokenError{Reason: notAnIDToken, Err: err}
 	}
 	if !slices.ContainsFunc(token.Audience, func(a string) bool { return slices.Contains(v.o.Audiences, a) }) {
 		return Identity{}, &InvalidTokenError{Reason: "the token is meant for another audience"}

@@ -255,6 +255,31 @@ func TestTokensThatAreNoCredentialsAreRefused(t *testing.T) {
 	require.Error(t, err, "a header that must be understood")
 }
 
+// What a provider signs for other purposes says so in its claims, also where its header does not.
+func TestTokensOfOtherKindsAreRefusedByTheirClaims(t *testing.T) {
+	t.Parallel()
+	i := issuer.New(t, "https://login.example", clock)
+	v := start(t, options(i))
+	logout := map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}}
+	for _, claims := range []issuer.Claims{
+		{"events": logout}, {"events": logout, "sid": "s-1", "typ": "Logout"}, {"events": map[string]any{}}, {"events": "logout"},
+		{"typ": "Refresh"}, {"typ": "refresh"}, {"typ": "OFFLINE"}, {"typ": "Offline"}, {"typ": "logout"}, {"typ": []string{"Refresh"}},
+	} {
+		claims["groups"] = "runtimeAdmin"
+		payload, err := json.Marshal(i.Claims(claims))
+		require.NoError(t, err)
+		for _, header := range []map[string]any{{"typ": "JWT"}, {"typ": "at+jwt"}} {
+			invalid(t, v, i.Sign(payload, header), "the token is not an ID token")
+		}
+	}
+	for _, kind := range []any{"ID", "Bearer", "", json.RawMessage("null")} {
+		valid(t, v, i.Token(issuer.Claims{"typ": kind, "events": json.RawMessage("null")}))
+	}
+	for _, other := range []string{"Typ", "EVENTS"} {
+		invalid(t, v, i.Token(issuer.Claims{other: "Refresh"}), "the claims of the token cannot be read")
+	}
+}
+
 func TestManyVerifyAtOnce(t *testing.T) {
 	t.Parallel()
 	i := issuer.New(t, "https://login.example", clock)
