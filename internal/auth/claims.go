@@ -94,11 +94,15 @@ func (c claims) notBefore() (time.Time, error) {
 	return time.Unix(int64(seconds), 0), nil
 }
 
+// subjectMark stands before a subject that looks like a mail address.
+const subjectMark = "sub:"
+
 // mail returns the mail address when the provider has verified it; empty otherwise. Names that people choose themselves are not used: they
-// could choose somebody else's.
+// could choose somebody else's. An address with the mark of subjects is not used either, because it would be the name of the subject behind it.
 func (c claims) mail() string {
 	var address string
-	if json.Unmarshal(c["email"], &address) != nil || !printable(address) || !strings.Contains(address, "@") {
+	if json.Unmarshal(c["email"], &address) != nil || !printable(address) || !strings.Contains(address, "@") ||
+		strings.HasPrefix(address, subjectMark) {
 		return ""
 	}
 	var flag bool

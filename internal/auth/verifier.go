@@ -237,7 +237,7 @@ func (v *Verifier) userOf(token *oidc.IDToken, all claims) string {
 	if user == "" {
 		user = token.Subject
 		if strings.Contains(user, "@") {
-			user = "sub:" + user
+			user = subjectMark + user
 		}
 	}
 	if len(v.o.Issuers) > 1 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/swell-fleet/swell/internal/auth"
 	"github.com/swell-fleet/swell/internal/testkit/issuer"
@@ -111,6 +112,7 @@ func TestTheUserIsNobodyElse(t *testing.T) {
 		{issuer.Claims{"email": []string{"ann@example.com"}, "email_verified": true}, "user-1"},
 		{issuer.Claims{"preferred_username": "ann@example.com", "name": "ann@example.com"}, "user-1"},
 		{issuer.Claims{"sub": "ann@example.com"}, "sub:ann@example.com"},
+		{issuer.Claims{"email": "sub:ann@example.com", "email_verified": true}, "user-1"},
 	} {
 		who := valid(t, v, i.Token(test.claims))
 		require.Equal(t, test.user, who.User)
@@ -120,6 +122,32 @@ func TestTheUserIsNobodyElse(t *testing.T) {
 	for _, subject := range []any{"", nil, "a\nb", "\x1b[31mroot", "a\u202eb", strings.Repeat("x", 256)} {
 		invalid(t, v, i.Token(issuer.Claims{"sub": subject}), "the token names no subject that can be recorded")
 	}
+}
+
+// Whatever mail addresses and subjects people have, two of them have one name only when they share the address or the subject.
+func TestTwoPeopleHaveTwoNames(t *testing.T) {
+	t.Parallel()
+	i := issuer.New(t, "https://login.example", clock)
+	v := start(t, options(i))
+	rapid.Check(t, func(r *rapid.T) {
+		text := func(name string) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"sub:", "u", "@"}), 1, 3).Draw(r, name), "")
+		}
+		type person struct{ mail, subject, name string }
+		var people [2]person
+		for n := range people {
+			p := person{mail: text("mail"), subject: text("subject")}
+			who, err := v.Verify(t.Context(), i.Token(issuer.Claims{"email": p.mail, "email_verified": true, "sub": p.subject}))
+			if err != nil {
+				r.Skip("a subject that cannot be recorded")
+			}
+			p.name = who.User
+			people[n] = p
+		}
+		if a, b := people[0], people[1]; a.name == b.name && a.mail != b.mail && a.subject != b.subject {
+			r.Fatalf("%+v and %+v have one name", a, b)
+		}
+	})
 }
 
 func TestSeveralIssuersAreKeptApart(t *testing.T) {
