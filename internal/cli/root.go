@@ -99,6 +99,7 @@ func local(cmd *cobra.Command) bool {
 
 // Run carries the command line out and returns the exit code.
 func Run(ctx context.Context, c *console.Console, args []string) int {
+	c.Guard()
 	root := NewRoot(c)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -49,6 +49,8 @@ type Console struct {
 	// Globals are the flags of the command line that say which server is meant and who asks, for commands that a user is to copy.
 	Globals []string
 
+	// canvas is what Out was before it was guarded; nil when it is not.
+	canvas    io.Writer
 	outputErr error
 }
 
@@ -167,9 +169,14 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// harmful reports whether a character could steer a terminal.
+// harmful reports whether a character could steer a terminal, or is not seen on one at all.
 func harmful(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar
+	return unicode.IsControl(r) || r == unicode.ReplacementChar || r > unicode.MaxASCII && unicode.In(r, steering...)
+}
+
+// steering are the characters beyond ASCII that do not show themselves: they format text, such as the direction of writing, join it, or end lines.
+var steering = []*unicode.RangeTable{
+	unicode.Bidi_Control, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
 }
 
 // Command returns a command line of this program that a user can copy. It reaches the same server.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 )
@@ -80,32 +81,39 @@ func (c *Console) PrintJSON(value any) error {
 }
 
 // WriteJSON writes a value as indented JSON to w.
-func WriteJSON(w io.Writer, value any) error {
+func WriteJSON(w io.Writer, value any) error { return writeJSON(w, value, "  ") }
+
+// WriteJSONLine writes a value as JSON on one line to w.
+func WriteJSONLine(w io.Writer, value any) error { return writeJSON(w, value, "") }
+
+func writeJSON(w io.Writer, value any, indent string) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
+	encoder.SetIndent("", indent)
 	if err := encoder.Encode(value); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
-	if _, err := w.Write(escape(text.Bytes())); err != nil {
+	if _, err := w.Write(EscapeJSON(text.Bytes())); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
 }
 
-// escape writes the characters of a JSON document that could steer a terminal as escapes, which mean the same. They stand in strings only.
-func escape(document []byte) []byte {
+// EscapeJSON writes the characters of a JSON document that could steer a terminal as escapes, which mean the same. They stand in strings only.
+func EscapeJSON(document []byte) []byte {
 	steers := func(r rune) bool { return r > unicode.MaxASCII && harmful(r) || r == '\u007f' }
 	if bytes.IndexFunc(document, steers) < 0 {
 		return document
 	}
 	var escaped bytes.Buffer
 	for _, r := range string(document) {
-		if steers(r) && r != unicode.ReplacementChar {
-			fmt.Fprintf(&escaped, "\\u%04x", r)
-		} else {
+		if !steers(r) || r == unicode.ReplacementChar {
 			escaped.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&escaped, "\\u%04x", unit)
 		}
 	}
 	return escaped.Bytes()

@@ -2,7 +2,6 @@ package orchestrations
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -113,10 +112,8 @@ func (f *follower) fresh() ([]orchestration.Event, error) {
 func (f *follower) print(events []orchestration.Event) error {
 	switch {
 	case f.output == console.JSON:
-		encoder := json.NewEncoder(f.console.Out)
-		encoder.SetEscapeHTML(false)
 		for i := range events {
-			if err := encoder.Encode(&events[i]); err != nil {
+			if err := console.WriteJSONLine(f.console.Out, &events[i]); err != nil {
 				return fmt.Errorf("write event: %w", err)
 			}
 		}

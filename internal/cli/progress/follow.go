@@ -83,7 +83,7 @@ type answer struct {
 }
 
 func (f *follower) run(ctx context.Context) (orchestration.StatusResponse, error) {
-	f.screen.out, f.lines.out = f.console.Out, f.options.Out
+	f.screen.out, f.lines.out = f.console.Canvas(), f.options.Out
 	defer f.screen.close()
 	asking, stop := context.WithCancel(ctx)
 	answers := make(chan answer, 1)
@@ -174,7 +174,7 @@ func (f *follower) show() {
 	if f.known {
 		f.screen.draw(p.frame(columns-1, rows-1), columns)
 	} else if p.trouble != "" {
-		f.screen.draw([]string{display.Cut("! "+p.trouble, columns-1)}, columns)
+		f.screen.draw([]string{display.Cut(console.Clean("! "+p.trouble), columns-1)}, columns)
 	}
 }
 

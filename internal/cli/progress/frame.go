@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/orchestration"
 )
@@ -69,18 +70,19 @@ func (l *line) add(text string, paint func(string) string) {
 	l.pieces = append(l.pieces, piece{text, paint})
 }
 
-// render cuts a line to a number of columns.
+// render cleans a line and cuts it to a number of columns. What paints it is all that steers the terminal.
 func (l line) render(columns int) string {
 	var b strings.Builder
 	for _, p := range l.pieces {
-		text := display.Cut(p.text, columns)
+		whole := console.Clean(p.text)
+		text := display.Cut(whole, columns)
 		columns -= display.Width(text)
 		if p.paint != nil {
 			b.WriteString(p.paint(text))
 		} else {
 			b.WriteString(text)
 		}
-		if text != p.text {
+		if text != whole {
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/orchestration"
 )
@@ -75,5 +76,5 @@ func (l *lines) progress(p *picture) {
 }
 
 func (l *lines) write(now time.Time, text string) {
-	_, _ = fmt.Fprintf(l.out, "%s  %s\n", now.UTC().Format(time.RFC3339), text)
+	_, _ = fmt.Fprintf(l.out, "%s  %s\n", now.UTC().Format(time.RFC3339), console.Clean(text))
 }

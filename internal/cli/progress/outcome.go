@@ -62,9 +62,9 @@ func Outcome(status orchestration.StatusResponse) error {
 	case orchestration.Succeeded:
 		return nil
 	case orchestration.Canceled:
-		return &console.ExitError{Code: console.ExitCanceled, Err: fmt.Errorf("orchestration %s was canceled", status.OrchestrationID)}
+		return &console.ExitError{Code: console.ExitCanceled, Err: fmt.Errorf("orchestration %s was canceled", display.Text(status.OrchestrationID))}
 	default:
-		return &console.ExitError{Code: console.ExitFailed, Err: fmt.Errorf("orchestration %s ended as %s", status.OrchestrationID, status.State)}
+		return &console.ExitError{Code: console.ExitFailed, Err: fmt.Errorf("orchestration %s ended as %s", display.Text(status.OrchestrationID), display.Text(status.State))}
 	}
 }
 

@@ -201,7 +201,7 @@ func (e *events) printJSON(w *bufio.Writer) error {
 		if i == 0 {
 			separator = ""
 		}
-		_, _ = fmt.Fprintf(w, "%s\n    %s", separator, bytes.TrimRight(text.Bytes(), "\n"))
+		_, _ = fmt.Fprintf(w, "%s\n    %s", separator, bytes.TrimRight(console.EscapeJSON(text.Bytes()), "\n"))
 		return nil
 	})
 	if err != nil {

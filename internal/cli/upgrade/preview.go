@@ -81,7 +81,7 @@ func (f foresight) matched() error {
 	}
 	var problem error
 	if none := unmatched(f.preview); len(none) > 0 {
-		problem = fmt.Errorf("--%s: no runtime matches %s", matchFlag, selector.FormatList(none))
+		problem = fmt.Errorf("--%s: no runtime matches %s", matchFlag, console.Clean(selector.FormatList(none)))
 	} else if f.preview.Runtimes.TotalCount == 0 {
 		problem = fmt.Errorf("--%s: the targets select no runtime", matchFlag)
 	}
