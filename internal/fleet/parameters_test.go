@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -265,5 +266,5 @@ func TestTargetsAreBounded(t *testing.T) {
 	require.ErrorIs(t, err, fleet.ErrInvalid)
 	require.ErrorContains(t, err, "targets: are 6000")
 	require.ErrorContains(t, err, "bytes long, more than 524288")
-	require.ErrorIs(t, normalize(append(named, named...)...), fleet.ErrInvalid)
+	require.ErrorIs(t, normalize(slices.Concat(named, named)...), fleet.ErrInvalid)
 }
