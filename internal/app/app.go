@@ -260,14 +260,18 @@ func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store,
 		// There is one client, and it may do everything anyway.
 		limit = 0
 	}
+	var shoots fleet.Shoots
+	if garden.shoots != nil {
+		shoots = garden.shoots
+	}
 	certificates, err := a.newCertificates(ctx)
 	if err != nil {
 		return err
 	}
 	handler, err := httpapi.New(httpapi.Options{
-		Reader: st, Commands: eng, Previewer: eng, Authenticator: access.authenticator, Loopback: access.loopback, Logins: access.logins, BasePath: a.config.BasePath,
+		Reader: st, Shoots: shoots, Commands: eng, Previewer: eng, Authenticator: access.authenticator, Loopback: access.loopback, Logins: access.logins, BasePath: a.config.BasePath,
 		CheckConnection: certificates.checkClient,
-		RateLimit: limit, RateBurst: a.config.API.RateBurst, TrustedProxies: proxies,
+		RateLimit:       limit, RateBurst: a.config.API.RateBurst, TrustedProxies: proxies,
 		Parameters: fleet.ParameterOptions{MaxWorkers: a.config.Engine.MaxWorkers, DefaultKymaVersion: a.config.Kyma.DefaultVersion},
 		PageSize:   a.config.API.PageSize, MaxPageSize: a.config.API.MaxPageSize,
 		Timeout: a.config.API.RequestTimeout, MaxInFlight: a.config.API.MaxInFlight,

@@ -43,6 +43,8 @@ type Options struct {
 	Reader fleet.Reader
 	// Commands carries changes out. Required.
 	Commands fleet.Commands
+	// Shoots tell which runtimes have a Shoot; nil where the server sees none.
+	Shoots fleet.Shoots
 	// Previewer says what requests to upgrade would do. Required.
 	Previewer fleet.Previewer
 	// Authenticator tells who calls. Required; Loopback{} serves a machine of its own.

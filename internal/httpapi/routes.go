@@ -132,6 +132,7 @@ var routes = []route{
 			parameter{name: runtime.KymaConfigParam, kind: flagParam, about: "Adds the Kyma configuration."},
 			parameter{name: runtime.ClusterConfigParam, kind: flagParam, about: "Adds the cluster configuration."},
 			parameter{name: runtime.ExpiredParam, kind: flagParam, about: "true keeps expired runtimes only; false does not filter."},
+			parameter{name: runtime.WithoutShootParam, kind: flagParam, about: "true keeps runtimes only whose runtime ID no Shoot has now; false does not filter. 503 while the Shoots are not followed."},
 		),
 		answer: runtime.RuntimesPage{}, handle: (*api).listRuntimes,
 	},

@@ -41,8 +41,18 @@ func (a *api) listRuntimes(c *call) (answer, error) {
 		States:           q.runtimeStates(),
 		Expired:          q.flag(runtime.ExpiredParam),
 	}
+	withoutShoot := q.flag(runtime.WithoutShootParam)
 	if q.err != nil {
 		return answer{}, q.err
+	}
+	if withoutShoot {
+		some, err := a.keepWithoutShoot(c.ctx(), &filter)
+		if err != nil {
+			return answer{}, err
+		}
+		if !some {
+			return answer{body: runtime.RuntimesPage{Data: []runtime.RuntimeDTO{}}}, nil
+		}
 	}
 	rows, total, err := a.Reader.ListRuntimes(c.ctx(), filter, page)
 	if err != nil {

@@ -30,3 +30,29 @@ func (g *GardenerSource) ShootOf(_ context.Context, runtimeID string) (string, e
 	}
 	return "", nil
 }
+
+var _ fleet.Shoots = (*Shoots)(nil)
+
+// RuntimeIDs returns the runtime IDs of all Shoots, also of those that are being deleted. A cache that does not follow the Shoots says nothing about what is
+// missing, and neither does one without any runtime, which looks like a wrong namespace or role.
+func (s *Shoots) RuntimeIDs(context.Context) (map[string]bool, error) {
+	// The order counts: what is missing after the cache was seen to follow is not there.
+	following := s.Following()
+	shoots, err := s.lister.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("list the Shoots: %w", err)
+	}
+	if !following {
+		return nil, fleet.Unavailable("nobody can tell at the moment which runtimes have no Shoot: the Shoots are not followed", nil)
+	}
+	ids := make(map[string]bool, len(shoots))
+	for _, shoot := range shoots {
+		if id := runtimeIDOf(shoot); id != "" {
+			ids[id] = true
+		}
+	}
+	if len(ids) == 0 {
+		return nil, fleet.Unavailable("nobody can tell which runtimes have no Shoot: there is no Shoot of any runtime, as if the namespace or the role were wrong", nil)
+	}
+	return ids, nil
+}

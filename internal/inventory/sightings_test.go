@@ -41,3 +41,24 @@ func TestNobodyKnowsWhatIsGoneWithoutThePicture(t *testing.T) {
 	require.ErrorIs(t, err, fleet.ErrUnavailable)
 	require.ErrorContains(t, err, "the Shoots are not followed")
 }
+
+// All Shoots together tell which runtimes have none.
+func TestTheCacheTellsWhichRuntimesHaveAShoot(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	shoots := newCache(t, clock.Now, newShoot(1), newShoot(2, deleted), newShoot(4, func(s *gardencorev1beta1.Shoot) { s.Annotations = nil }))
+	seen, err := shoots.RuntimeIDs(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]bool{"rt-1": true, "rt-2": true}, seen, "one that is being deleted is still there")
+
+	// Without a single runtime it looks like a wrong namespace or role, and before it was filled it knows nothing.
+	shoots.set(t, map[int]*gardencorev1beta1.Shoot{1: nil, 2: nil})
+	_, err = shoots.RuntimeIDs(t.Context())
+	require.ErrorIs(t, err, fleet.ErrUnavailable)
+	require.ErrorContains(t, err, "as if the namespace or the role were wrong")
+	empty, err := inventory.NewShoots(shoots.client, testNamespace, silent, clock.Now)
+	require.NoError(t, err)
+	_, err = empty.RuntimeIDs(t.Context())
+	require.ErrorIs(t, err, fleet.ErrUnavailable)
+	require.ErrorContains(t, err, "the Shoots are not followed")
+}

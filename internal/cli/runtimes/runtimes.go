@@ -42,6 +42,7 @@ events, in a pipe and with -o json by all.`,
 		Example: `  swell runtimes --plan aws --region eu-central-1
   swell runtimes --state failed,error --ops all
   swell runtimes --shoot c-123 --events=error
+  swell runtimes --without-shoot
   swell runtimes -o json | jq -r '.data[].shootName'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.events != "" && len(args) > 0 && slices.Contains(history.Levels, args[0]) {
@@ -63,6 +64,7 @@ events, in a pipe and with -o json by all.`,
 	console.ListFlag(flags, &p.Plans, "plan", "p", "`NAME` of the service plan")
 	console.ListFlag(flags, &o.states, "state", "", "`STATE` of the runtime, or all: "+strings.Join(stateWords, ", "))
 	flags.BoolVar(&p.Expired, "expired", false, "expired runtimes only")
+	flags.BoolVar(&p.WithoutShoot, withoutShootFlag, false, "runtimes only whose Shoot is not there")
 	flags.StringVar(&o.operations, "ops", "last", "`WHICH` operations are shown of each runtime: last or all")
 	flags.Var(&o.events, eventsFlag, "add its events to each runtime: all of them, or with --events=`LEVEL` those of a level, info or error")
 	flags.Lookup(eventsFlag).NoOptDefVal = orchestration.EventLevelAll
@@ -77,7 +79,10 @@ events, in a pipe and with -o json by all.`,
 	return cmd
 }
 
-const eventsFlag = "events"
+const (
+	eventsFlag       = "events"
+	withoutShootFlag = "without-shoot"
+)
 
 // stateWords are the states as the help tells them.
 var stateWords = []string{
@@ -99,6 +104,9 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	if o.events != "" && o.params.OperationDetail == runtime.AllOperation && o.output != console.JSON {
 		return console.Usagef("--ops all and --%s together need -o json", eventsFlag)
 	}
+	if o.params.WithoutShoot && o.params.OperationDetail == runtime.AllOperation && o.output != console.JSON {
+		return console.Usagef("--ops all and --%s together need -o json", withoutShootFlag)
+	}
 	o.params.Events = o.events.String()
 	for _, word := range o.states {
 		// The server knows the words, and says which when one is wrong.
@@ -113,6 +121,8 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 		return (&events{console: c, list: c.Orchestrations(ctx).ListEvents, level: o.events.String(), page: page}).print(o.output)
 	case o.output == console.JSON:
 		return c.PrintJSON(page)
+	case o.params.WithoutShoot:
+		return o.printWithoutShoot(c, page)
 	default:
 		return o.print(c, page)
 	}
@@ -140,10 +150,7 @@ func cells(rt *runtime.RuntimeDTO, op runtime.Operation, clock display.Clock) []
 
 func (o *options) print(c *console.Console, page runtime.RuntimesPage) error {
 	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
-	table := display.NewTable(c, columns()...)
-	if o.output == console.Wide {
-		table.Wide()
-	}
+	table := o.table(c, columns()...)
 	for i := range page.Data {
 		rt := &page.Data[i]
 		for n, op := range operationsOf(*rt, o.params.OperationDetail) {
@@ -154,6 +161,33 @@ func (o *options) print(c *console.Console, page runtime.RuntimesPage) error {
 			}
 		}
 	}
+	return finish(c, table, page)
+}
+
+// printWithoutShoot shows runtimes by the IDs that they are forgotten by.
+func (o *options) printWithoutShoot(c *console.Console, page runtime.RuntimesPage) error {
+	clock := display.Clock{Now: c.Clock(), Machine: !c.IsTerminal()}
+	table := o.table(c, display.Column{Title: "INSTANCE ID"}, display.Column{Title: "SHOOT"}, display.Column{Title: "STATE"},
+		display.Column{Title: "PLAN", Drop: 1}, display.Column{Title: "REGION", Drop: 2}, display.Column{Title: "ACCOUNT", Drop: 4},
+		display.Column{Title: "SUB-ACCOUNT", Drop: 5}, display.Column{Title: "RUNTIME ID", Drop: 6}, display.Column{Title: "CREATED", Drop: 3})
+	for i := range page.Data {
+		rt := &page.Data[i]
+		table.Row(append([]string{rt.InstanceID}, cells(rt, runtime.Operation{}, clock)[:ownCells]...)...)
+	}
+	return finish(c, table, page)
+}
+
+// table returns an empty table in the form that is asked for.
+func (o *options) table(c *console.Console, columns ...display.Column) *display.Table {
+	table := display.NewTable(c, columns...)
+	if o.output == console.Wide {
+		table.Wide()
+	}
+	return table
+}
+
+// finish shows the table, and how many runtimes it has.
+func finish(c *console.Console, table *display.Table, page runtime.RuntimesPage) error {
 	if err := table.Print(); err != nil {
 		return err
 	}
