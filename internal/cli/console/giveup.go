@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/swell-fleet/swell/internal/cli/tokens"
 )
@@ -12,22 +14,25 @@ func (c *Console) GiveUp(ctx context.Context) (bool, error) {
 	if c.Context.Login == nil {
 		return false, nil
 	}
-	old, had, err := tokens.Take(ctx, c.Home, *c.Context.Login)
-	if err != nil || !had {
+	old, err := tokens.Take(ctx, c.Home, *c.Context.Login)
+	if err != nil || len(old) == 0 {
 		return false, err
 	}
-	c.Revoke(ctx, old)
+	c.Revoke(ctx, old...)
 	return true, nil
 }
 
-// Revoke tells the provider that tokens are not needed any more, as far as it can be told.
-func (c *Console) Revoke(ctx context.Context, old tokens.Tokens) {
-	if old.RefreshToken == "" {
+// Revoke tells the provider that tokens of a login are not needed any more, as far as it can be told.
+func (c *Console) Revoke(ctx context.Context, old ...tokens.Tokens) {
+	old = slices.DeleteFunc(slices.Clone(old), func(t tokens.Tokens) bool { return t.RefreshToken == "" })
+	if len(old) == 0 {
 		return
 	}
-	provider, err := tokens.Discover(ctx, c.ProviderClient(), old.Login.Issuer, c.Clock)
+	provider, err := tokens.Discover(ctx, c.ProviderClient(), old[0].Login.Issuer, c.Clock)
 	if err == nil {
-		err = provider.Revoke(ctx, old)
+		for _, one := range old {
+			err = errors.Join(err, provider.Revoke(ctx, one))
+		}
 	}
 	if err != nil {
 		c.Notef("the provider could not be told that the login is over: %s", Clean(err.Error()))

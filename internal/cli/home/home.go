@@ -58,7 +58,10 @@ func (f Folder) Read(name string) ([]byte, error) {
 	if f.path == "" {
 		return nil, fs.ErrNotExist
 	}
-	path := f.Path(name)
+	return read(f.Path(name))
+}
+
+func read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -86,26 +89,33 @@ func (f Folder) ReadSecret(name string) ([]byte, error) {
 }
 
 // Try returns an error when nothing can be kept.
-func (f Folder) Try() error {
+func (f Folder) Try(ctx context.Context) error {
 	const probe = "probe"
+	unlock, err := f.Lock(ctx, probe)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := f.Write(probe, nil); err != nil {
 		return err
 	}
-	_, err := f.Remove(probe)
+	_, err = f.Remove(probe)
 	return err
 }
 
-// Write makes a file hold data and nothing else, private to the user. Who reads it meanwhile finds the old text or the new one.
+// Write makes a file hold data and nothing else, private to the user. Who reads it meanwhile finds the old text or the new one. The caller holds the
+// lock of the file. What an end in the middle of a Write left beside the file is gone afterwards.
 func (f Folder) Write(name string, data []byte) (err error) {
 	path := f.Path(name)
 	if err := f.make(path); err != nil {
 		return err
 	}
 	// A file that stands for one elsewhere goes on doing so.
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
+	path = f.target(name)
+	if err := clear(path); err != nil {
+		return err
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	temporary, err := os.OpenFile(draft(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 	if err != nil {
 		return fmt.Errorf("make file: %w", err)
 	}
@@ -127,12 +137,15 @@ func (f Folder) Write(name string, data []byte) (err error) {
 	return nil
 }
 
-// Remove removes a file and reports whether there was one.
+// Remove removes a file, with what an end in the middle of a Write left beside it, and reports whether there was one.
 func (f Folder) Remove(name string) (bool, error) {
 	if f.path == "" {
 		return false, nil
 	}
 	path := f.Path(name)
+	if err := clear(f.target(name)); err != nil {
+		return false, err
+	}
 	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
 		if err := os.Remove(target); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, fmt.Errorf("remove file: %w", err)

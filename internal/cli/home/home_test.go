@@ -80,8 +80,8 @@ func TestWhatIsNoFileIsNotRead(t *testing.T) {
 	info, err := os.Stat(folder.Path("tokens"))
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o700), info.Mode().Perm())
-	require.NoError(t, folder.Try())
-	require.ErrorIs(t, home.Folder{}.Try(), home.ErrNone)
+	require.NoError(t, folder.Try(t.Context()))
+	require.ErrorIs(t, home.Folder{}.Try(t.Context()), home.ErrNone)
 }
 
 func TestRemoveSaysWhetherThereWasAFile(t *testing.T) {

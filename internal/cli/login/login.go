@@ -79,7 +79,7 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 		return err
 	}
 	// It would be a pity to find out after the user has logged in.
-	if err := c.Home.Try(); err != nil {
+	if err := c.Home.Try(ctx); err != nil {
 		return fmt.Errorf("keep the login: %w", err)
 	}
 	got, err := o.ask(ctx, c, login)
@@ -139,7 +139,7 @@ func (o *options) ask(ctx context.Context, c *console.Console, login home.Login)
 func keep(ctx context.Context, c *console.Console, got tokens.Tokens) error {
 	// An interrupt between the two would leave tokens that nobody finds.
 	ctx = context.WithoutCancel(ctx)
-	old, had, err := tokens.Replace(ctx, c.Home, got)
+	old, err := tokens.Replace(ctx, c.Home, got)
 	if err != nil {
 		return err
 	}
@@ -163,9 +163,7 @@ func keep(ctx context.Context, c *console.Console, got tokens.Tokens) error {
 	if err != nil {
 		return err
 	}
-	if had {
-		c.Revoke(ctx, old)
-	}
+	c.Revoke(ctx, old...)
 	if other {
 		_, err = c.GiveUp(ctx)
 	}

@@ -42,6 +42,7 @@ func file(login home.Login) string {
 
 // Load returns the tokens of a login; false when there are none. A file that cannot be read counts as none: the next login replaces it.
 func Load(folder home.Folder, login home.Login) (Tokens, bool, error) {
+	// What was left by an end in the middle is for whoever holds the lock.
 	data, err := folder.ReadSecret(file(login))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Tokens{}, false, nil
@@ -49,46 +50,88 @@ func Load(folder home.Folder, login home.Login) (Tokens, bool, error) {
 	if err != nil {
 		return Tokens{}, false, fmt.Errorf("read the tokens of the login: %w", err)
 	}
+	kept, ok := parse(data, login)
+	return kept, ok, nil
+}
+
+// parse reads the text of a file; false when it holds no tokens.
+func parse(data []byte, login home.Login) (Tokens, bool) {
 	var kept Tokens
 	if err := json.Unmarshal(data, &kept); err != nil || kept.IDToken == "" {
-		return Tokens{}, false, nil //nolint:nilerr // logging in mends it
+		// Logging in mends it.
+		return Tokens{}, false
 	}
 	// The file says of which login it is by its name only.
 	kept.Login = login
-	return kept, true, nil
+	return kept, true
 }
 
-// Replace keeps tokens and returns those that the same login had before, if any. It waits for a process that renews them.
-func Replace(ctx context.Context, folder home.Folder, t Tokens) (old Tokens, had bool, err error) {
+// finish ends what another process began to keep when it was killed: what it had of the provider is newer than what is in the file, and may be all that is
+// still good. The caller holds the lock.
+func finish(folder home.Folder, login home.Login) error {
+	err := folder.Finish(file(login), func(text []byte) bool {
+		_, ok := parse(text, login)
+		return ok
+	})
+	if err != nil {
+		return fmt.Errorf("keep the tokens of the login: %w", err)
+	}
+	return nil
+}
+
+// all returns all tokens of a login that lie about: those of the file, and what was left by processes that were killed while they wrote it.
+func all(folder home.Folder, login home.Login) ([]Tokens, error) {
+	var found []Tokens
+	texts, err := folder.Drafts(file(login))
+	if err != nil {
+		return nil, fmt.Errorf("read the tokens of the login: %w", err)
+	}
+	for _, text := range texts {
+		if left, ok := parse(text, login); ok {
+			found = append(found, left)
+		}
+	}
+	kept, ok, err := Load(folder, login)
+	if err != nil {
+		return nil, err
+	}
+	if ok && !slices.ContainsFunc(found, func(left Tokens) bool { return left.RefreshToken == kept.RefreshToken }) {
+		found = append(found, kept)
+	}
+	return found, nil
+}
+
+// Replace keeps tokens and returns all those that the same login had before. It waits for a process that renews them.
+func Replace(ctx context.Context, folder home.Folder, t Tokens) (old []Tokens, err error) {
 	unlock, err := folder.Lock(ctx, file(t.Login))
 	if err != nil {
-		return Tokens{}, false, fmt.Errorf("keep the tokens of the login: %w", err)
+		return nil, fmt.Errorf("keep the tokens of the login: %w", err)
 	}
 	defer unlock()
-	if old, had, err = Load(folder, t.Login); err != nil {
-		return Tokens{}, false, err
+	if old, err = all(folder, t.Login); err != nil {
+		return nil, err
 	}
-	return old, had, save(folder, t)
+	return old, save(folder, t)
 }
 
-// Take removes the tokens of a login and returns them, if there are any. It waits for a process that renews them, which then finds none.
-func Take(ctx context.Context, folder home.Folder, login home.Login) (old Tokens, had bool, err error) {
+// Take removes all tokens of a login and returns them. It waits for a process that renews them, which then finds none.
+func Take(ctx context.Context, folder home.Folder, login home.Login) (old []Tokens, err error) {
 	// Where there is nothing, nothing is made.
-	if _, had, err = Load(folder, login); err != nil || !had {
-		return Tokens{}, false, err
+	if there, err := folder.Has(file(login)); err != nil || !there {
+		return nil, err
 	}
 	unlock, err := folder.Lock(ctx, file(login))
 	if err != nil {
-		return Tokens{}, false, fmt.Errorf("forget the tokens of the login: %w", err)
+		return nil, fmt.Errorf("forget the tokens of the login: %w", err)
 	}
 	defer unlock()
-	if old, had, err = Load(folder, login); err != nil {
-		return Tokens{}, false, err
+	if old, err = all(folder, login); err != nil {
+		return nil, err
 	}
 	if _, err := folder.Remove(file(login)); err != nil {
-		return Tokens{}, false, fmt.Errorf("forget the tokens of the login: %w", err)
+		return nil, fmt.Errorf("forget the tokens of the login: %w", err)
 	}
-	return old, had, nil
+	return old, nil
 }
 
 // save keeps tokens; the caller holds the lock.

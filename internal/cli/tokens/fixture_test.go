@@ -135,7 +135,7 @@ func (p *provider) kept(t *testing.T, folder home.Folder) string {
 // replace keeps tokens.
 func replace(t *testing.T, folder home.Folder, with tokens.Tokens) {
 	t.Helper()
-	_, _, err := tokens.Replace(t.Context(), folder, with)
+	_, err := tokens.Replace(t.Context(), folder, with)
 	require.NoError(t, err)
 }
 

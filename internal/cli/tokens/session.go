@@ -109,6 +109,9 @@ func (s *Session) locked(ctx context.Context, old string) (Tokens, error) {
 		return kept, s.absent("the login cannot be renewed: " + err.Error())
 	}
 	defer unlock()
+	if err := finish(s.Folder, s.Login); err != nil {
+		return Tokens{}, err
+	}
 	t, err := s.load()
 	if err != nil {
 		return Tokens{}, err
