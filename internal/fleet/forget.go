@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/swell-fleet/swell/internal/quantity"
 )
 
 // Sightings tell what the continuous sources of runtimes see at present.
@@ -51,7 +53,7 @@ func Forget(r *Runtime, shoot string, open []Operation, now time.Time, actor Act
 	if r.DTO.ShootName != "" {
 		fmt.Fprintf(&message, ", with its Shoot %s", r.DTO.ShootName)
 	}
-	fmt.Fprintf(&message, "; source %s, state %s, %d pending operations canceled", r.Source, r.State, len(f.Cancel))
+	fmt.Fprintf(&message, "; source %s, state %s, %s canceled", r.Source, r.State, quantity.Of(len(f.Cancel), "pending operation"))
 	f.Event = Event{
 		At: now, Kind: EventForgotten, Level: LevelInfo, RuntimeID: r.DTO.RuntimeID, InstanceID: r.DTO.InstanceID,
 		ShootName: r.DTO.ShootName, Message: Line(message.String()), Actor: actor,

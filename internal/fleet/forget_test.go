@@ -36,6 +36,9 @@ func TestForgettingEndsWhatIsPending(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, f.Cancel)
 	require.Equal(t, "forgotten; source import, state failed, 0 pending operations canceled", f.Event.Message)
+	f, err = fleet.Forget(&fleet.Runtime{Source: "import", State: runtime.StateFailed}, "", open[:1], noon, actor)
+	require.NoError(t, err)
+	require.Equal(t, "forgotten; source import, state failed, 1 pending operation canceled", f.Event.Message)
 }
 
 func TestWhatIsNotForgotten(t *testing.T) {
