@@ -100,6 +100,9 @@ func (l *Landscape) CreateFleet(ctx context.Context, options FleetOptions) (*Fle
 	fleet := &Fleet{Namespace: namespace, Folder: options.Folder, generated: generated, options: options.Generate}
 	l.fleets[namespace] = fleet // Reserved while it is being made.
 	l.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.run, cancel)()
 	if err := l.makeFleet(ctx, fleet, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("make fleet %s: %w", namespace, err), l.unmake(ctx, fleet))
 	}
