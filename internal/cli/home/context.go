@@ -61,20 +61,6 @@ func (c *Context) Check() error {
 	return errors.Join(problems...)
 }
 
-// CheckURL returns an error when a text is not the address of a server.
-func CheckURL(text string) error {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		return fmt.Errorf("the address of the server, %q, does not have the form https://host:port", text)
-	case u.User != nil:
-		return errors.New("the address of the server must not hold a user name or a password")
-	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("the address of the server, %q, must have neither query nor fragment", text)
-	}
-	return nil
-}
-
 // CheckPrivate returns an error when a login would travel to a server for everybody on the way to read.
 func CheckPrivate(server string) error {
 	if u, err := url.Parse(server); err != nil || !auth.Secure(u) {
@@ -102,19 +88,6 @@ func (l *Login) check() []error {
 // word reports whether a text can stand for itself among others.
 func word(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
-}
-
-// SameServer reports whether two addresses are those of one server.
-func SameServer(a, b string) bool { return normal(a) == normal(b) }
-
-// normal writes an address the way that others of the same server are written. Scheme and host may be written in any letter case.
-func normal(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	return strings.TrimRight(u.String(), "/")
 }
 
 // Contexts are the contexts of a user.
