@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
@@ -115,7 +114,7 @@ func (a *App) loadPolicy() (*policy.Policy, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // the nil policy leaves every Shoot its own window
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("maintenance-policy: %w", err)
 	}

@@ -1,13 +1,15 @@
 package app
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
-	"os"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/swell-fleet/swell/internal/fleet"
 )
@@ -59,14 +61,41 @@ func readKubeconfig(path, context string) (*rest.Config, error) {
 		}
 		return rc, nil
 	}
-	if _, err := os.Stat(path); err != nil {
+	if err := checkFile(path); err != nil {
 		return nil, err
 	}
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
-	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	known, err := rules.Load()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := checkNamed(known); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	rc, err := clientcmd.NewNonInteractiveClientConfig(*known, context, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return rc, nil
+}
+
+// checkNamed looks at the files that a kubeconfig names, which the client reads again and again. What is missing may come later, as far as the client can do
+// without it.
+func checkNamed(known *api.Config) error {
+	var files []string
+	for _, user := range known.AuthInfos {
+		files = append(files, user.TokenFile, user.ClientCertificate, user.ClientKey)
+	}
+	for _, cluster := range known.Clusters {
+		files = append(files, cluster.CertificateAuthority)
+	}
+	for _, file := range files {
+		if file == "" {
+			continue
+		}
+		if err := checkFile(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

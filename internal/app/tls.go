@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,17 +18,41 @@ import (
 // reloadEvery is how often the files of certificates are looked at.
 const reloadEvery = 10 * time.Second
 
-// certificates hold what connections are encrypted with, and read it again when the files change. A change that cannot be used leaves the old ones
-// in force.
+// certificates hold what connections are encrypted with, and read it again when the files change. A change that cannot be used leaves what was there
+// in force, for the certificate of the server and for the authorities of clients apart.
 type certificates struct {
 	files  config.TLS
 	logger *slog.Logger
 	clock  func() time.Time
 
 	current atomic.Pointer[tls.Config]
-	// texts are the files as they were read last, failed what was wrong with them. Only reload changes them.
-	texts  [3][]byte
+	// pair and authorities are what is in force. Only read changes them.
+	pair        part[tls.Certificate]
+	authorities part[*x509.CertPool]
+}
+
+// part is what came of some of the files.
+type part[T any] struct {
+	value T
+	// texts are the files as they were when the value was taken; nil before.
+	texts [][]byte
+	// failed is what was wrong with them the last time that they were looked at.
 	failed string
+}
+
+// changed returns the files when they differ from those that are in force.
+func (p *part[T]) changed(paths ...string) ([][]byte, error) {
+	texts := make([][]byte, len(paths))
+	for i, path := range paths {
+		var err error
+		if texts[i], err = readFile(path); err != nil {
+			return nil, fmt.Errorf("read a file for TLS: %w", err)
+		}
+	}
+	if p.texts != nil && slices.EqualFunc(texts, p.texts, bytes.Equal) {
+		return nil, nil
+	}
+	return texts, nil
 }
 
 // newCertificates reads the certificates of the server, and keeps them up to date until it stops. A server without TLS has none: nil.
@@ -47,7 +71,7 @@ func (a *App) newCertificates(ctx context.Context) (*certificates, error) {
 // loadCertificates reads the files for the first time.
 func loadCertificates(files config.TLS, logger *slog.Logger, clock func() time.Time) (*certificates, error) {
 	c := &certificates{files: files, logger: logger, clock: clock}
-	if err := c.read(); err != nil {
+	if err := errors.Join(c.read()); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -91,47 +115,97 @@ func (c *certificates) checkClient(connection *tls.ConnectionState) error {
 	return nil
 }
 
-// read reads the files and puts them in force when they have changed and can be used.
-func (c *certificates) read() (err error) {
-	var texts [3][]byte
-	for i, file := range []string{c.files.Cert, c.files.Key, c.files.ClientCA} {
-		if file == "" {
-			continue
-		}
-		if texts[i], err = os.ReadFile(file); err != nil {
-			return fmt.Errorf("read a file for TLS: %w", err)
-		}
+// errNotInTime is what is wrong with a certificate that is good at another time than now.
+var errNotInTime = errors.New("it is not valid at this time, and the one in use is")
+
+// read looks at the files and puts in force what has changed and can be used. Its errors are about the certificate of the server and about the
+// authorities of clients.
+func (c *certificates) read() (pairErr, authoritiesErr error) {
+	newPair, pairErr := c.readPair()
+	newAuthorities, authoritiesErr := c.readAuthorities()
+	if c.pair.texts == nil || !newPair && !newAuthorities {
+		return pairErr, authoritiesErr
 	}
-	if c.current.Load() != nil && bytes.Equal(texts[0], c.texts[0]) && bytes.Equal(texts[1], c.texts[1]) && bytes.Equal(texts[2], c.texts[2]) {
-		return nil
+	next := &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Time: c.clock, Certificates: []tls.Certificate{c.pair.value},
+	}
+	if c.authorities.value != nil {
+		next.ClientCAs, next.ClientAuth = c.authorities.value, tls.RequireAndVerifyClientCert
+	}
+	c.current.Store(next)
+	return pairErr, authoritiesErr
+}
+
+// readPair takes a new certificate of the server. One that is valid is not given up for one that is not.
+func (c *certificates) readPair() (bool, error) {
+	texts, err := c.pair.changed(c.files.Cert, c.files.Key)
+	if texts == nil {
+		return false, err
 	}
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
-		return fmt.Errorf("tls.cert and tls.key: %w", err)
+		return false, fmt.Errorf("tls.cert and tls.key: %w", err)
 	}
-	next := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Time: c.clock, Certificates: []tls.Certificate{pair}}
-	if texts[2] != nil {
-		next.ClientCAs, next.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-		if !next.ClientCAs.AppendCertsFromPEM(texts[2]) {
-			return errors.New("tls.client-ca: it holds no certificate")
+	level, message := slog.LevelInfo, "certificate in use"
+	if !c.inTime(pair.Leaf) {
+		if c.pair.texts != nil && c.inTime(c.pair.value.Leaf) {
+			return false, fmt.Errorf("tls.cert: the certificate of %q from %s to %s: %w", pair.Leaf.Subject.String(),
+				pair.Leaf.NotBefore.Format(time.RFC3339), pair.Leaf.NotAfter.Format(time.RFC3339), errNotInTime)
 		}
+		level, message = slog.LevelWarn, "certificate in use is not valid at this time"
 	}
-	c.texts = texts
-	c.current.Store(next)
-	c.logger.Info("certificate in use", "subject", pair.Leaf.Subject.String(), "not_after", pair.Leaf.NotAfter)
-	return nil
+	c.pair.value, c.pair.texts = pair, texts
+	c.logger.Log(context.Background(), level, message, //nolint:sloglint // it is one of two constants
+		"subject", pair.Leaf.Subject.String(), "not_before", pair.Leaf.NotBefore, "not_after", pair.Leaf.NotAfter)
+	return true, nil
+}
+
+// inTime reports whether a certificate is valid now.
+func (c *certificates) inTime(certificate *x509.Certificate) bool {
+	now := c.clock()
+	return !now.Before(certificate.NotBefore) && !now.After(certificate.NotAfter)
+}
+
+// readAuthorities takes new authorities of clients.
+func (c *certificates) readAuthorities() (bool, error) {
+	if c.files.ClientCA == "" {
+		return false, nil
+	}
+	texts, err := c.authorities.changed(c.files.ClientCA)
+	if texts == nil {
+		return false, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(texts[0]) {
+		return false, errors.New("tls.client-ca: it holds no certificate")
+	}
+	c.authorities.value, c.authorities.texts = pool, texts
+	return true, nil
 }
 
 // reload looks at the files. It logs each problem once.
 func (c *certificates) reload(ctx context.Context) {
-	err := c.read()
-	switch {
-	case err == nil:
-		c.failed = ""
-	case err.Error() != c.failed:
-		c.failed = err.Error()
-		c.logger.ErrorContext(ctx, "certificate cannot be used, the old one stays", "error", err)
+	pairErr, authoritiesErr := c.read()
+	if c.pair.news(pairErr) {
+		level := slog.LevelError
+		if errors.Is(pairErr, errNotInTime) {
+			level = slog.LevelWarn
+		}
+		c.logger.Log(ctx, level, "certificate cannot be used, the old one stays", "error", pairErr)
 	}
+	if c.authorities.news(authoritiesErr) {
+		c.logger.ErrorContext(ctx, "authorities of clients cannot be used, the old ones stay", "error", authoritiesErr)
+	}
+}
+
+// news remembers what is wrong, and reports whether something is and has not been before.
+func (p *part[T]) news(err error) bool {
+	before := p.failed
+	p.failed = ""
+	if err != nil {
+		p.failed = err.Error()
+	}
+	return err != nil && p.failed != before
 }
 
 // watch looks at the files again and again until ctx ends.

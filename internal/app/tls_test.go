@@ -60,13 +60,18 @@ func (a *authority) pool() *x509.CertPool {
 	return pool
 }
 
-// issue returns a certificate and its key as PEM.
+// issue returns a certificate for an hour and its key as PEM.
 func (a *authority) issue(name string) (certificate, key []byte) {
+	a.t.Helper()
+	return a.issueFor(name, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+}
+
+func (a *authority) issueFor(name string, begin, end time.Time) (certificate, key []byte) {
 	a.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: begin, NotAfter: end,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
@@ -180,6 +185,66 @@ func TestClientsNeedACertificateWhereOneIsAskedFor(t *testing.T) {
 	write(t, files.ClientCA, []byte("nonsense"))
 	_, err = loadCertificates(files, slog.New(slog.DiscardHandler), time.Now)
 	require.ErrorContains(t, err, "tls.client-ca")
+}
+
+// A certificate that is valid is not given up for one that is not; where there is no better one, the newest is shown.
+func TestACertificateThatIsNotValidReplacesNoneThatIs(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	a, dir := newAuthority(t, "authority"), t.TempDir()
+	files := a.place(dir, "good")
+	begin := time.Now()
+	now := begin
+	c, err := loadCertificates(files, slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
+	require.NoError(t, err)
+	place := func(name string, from, to time.Duration) {
+		certificate, key := a.issueFor(name, begin.Add(from), begin.Add(to))
+		write(t, files.Cert, certificate)
+		write(t, files.Key, key)
+	}
+	shown := func(want string) {
+		t.Helper()
+		for range 3 {
+			c.reload(t.Context())
+			require.Equal(t, want, c.current.Load().Certificates[0].Leaf.Subject.CommonName)
+		}
+	}
+	place("expired", -2*time.Hour, -time.Minute)
+	shown("good")
+	require.Equal(t, 1, strings.Count(log.String(), "level=WARN"), log.String())
+	require.Contains(t, log.String(), "CN=expired")
+	place("early", 30*time.Minute, 90*time.Minute)
+	shown("good")
+	require.Equal(t, 2, strings.Count(log.String(), "level=WARN"), log.String())
+	now = begin.Add(31 * time.Minute)
+	shown("early")
+	now = begin.Add(2 * time.Hour)
+	place("late", -time.Hour, time.Hour)
+	shown("late")
+	require.Equal(t, 3, strings.Count(log.String(), "level=WARN"), log.String())
+	require.NotContains(t, log.String(), "level=ERROR")
+
+	log.Reset()
+	_, err = loadCertificates(files, slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
+	require.NoError(t, err, "the server can be told about by others")
+	require.Contains(t, log.String(), "level=WARN")
+}
+
+// An authority that is taken away is gone at once, whatever is wrong with the certificate of the server at that time.
+func TestAuthoritiesChangeWithoutTheCertificate(t *testing.T) {
+	t.Parallel()
+	a, clients, dir := newAuthority(t, "authority"), newAuthority(t, "clients"), t.TempDir()
+	files := a.place(dir, "server")
+	files.ClientCA = filepath.Join(dir, "ca.crt")
+	write(t, files.ClientCA, clients.pem)
+	c, err := loadCertificates(files, slog.New(slog.DiscardHandler), time.Now)
+	require.NoError(t, err)
+	write(t, files.Key, []byte("nonsense"))
+	next := newAuthority(t, "next clients")
+	write(t, files.ClientCA, next.pem)
+	c.reload(t.Context())
+	require.True(t, c.current.Load().ClientCAs.Equal(next.pool()))
+	require.Equal(t, "server", c.current.Load().Certificates[0].Leaf.Subject.CommonName)
 }
 
 // A connection that is open outlives neither the certificate that it was opened with nor the trust in whoever signed it.
