@@ -3,10 +3,13 @@ package e2e_test
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -211,22 +214,43 @@ func TestALoginIsRenewedUntilItIsRevoked(t *testing.T) {
 func TestKeysAreChanged(t *testing.T) {
 	t.Parallel()
 	issuer := landscape.NewIssuer(t, landscape.IssuerOptions{})
-	before := server.StartLocal(t, nil, settingsOf(t, issuer))
-	u := loggedIn(t, before.URL, issuer, "ann")
+	place := newFront(t, server.StartLocal(t, nil, settingsOf(t, issuer)).URL)
+	u := loggedIn(t, place.URL, issuer, "ann")
 	issuer.RotateKeys(t, true)
-	later := loggedIn(t, before.URL, issuer, "bob")
+	later := loggedIn(t, place.URL, issuer, "bob")
 	later.does(t, "runtimes")
 	u.does(t, "runtimes")
 	require.Zero(t, issuer.Requests(t).Received["token/refresh_token"], "both keys are good")
 
 	issuer.RotateKeys(t, false)
-	after := server.StartLocal(t, nil, settingsOf(t, issuer))
-	u.does(t, "context", "add", "after", "--url", after.URL, "--issuer", issuer.URL, "--client-id", issuer.ClientID, "--scopes", "openid,email,groups,offline_access")
-	u.env = u.env[:len(u.env)-1]
-	require.Contains(t, u.does(t, "--context", "after", "whoami"), "ann@example.com")
+	place.show(t, server.StartLocal(t, nil, settingsOf(t, issuer)).URL)
+	require.Contains(t, u.does(t, "whoami"), "ann@example.com")
 	require.Equal(t, 1, issuer.Requests(t).Received["token/refresh_token"])
-	u.does(t, "--url", before.URL, "runtimes")
-	require.Equal(t, 1, issuer.Requests(t).Received["token/refresh_token"], "contexts with the same login share its tokens")
+}
+
+// front is an address that shows one server after another.
+type front struct {
+	*httptest.Server
+
+	behind atomic.Pointer[url.URL]
+}
+
+func newFront(t *testing.T, behind string) *front {
+	t.Helper()
+	f := &front{}
+	f.show(t, behind)
+	transport := &http.Transport{}
+	f.Server = httptest.NewServer(&httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(f.behind.Load()) }})
+	t.Cleanup(func() {
+		f.Close()
+		transport.CloseIdleConnections()
+	})
+	return f
+}
+
+func (f *front) show(t *testing.T, behind string) {
+	t.Helper()
+	f.behind.Store(parse(t, behind))
 }
 
 func TestAProviderThatIsDown(t *testing.T) {
@@ -313,4 +337,27 @@ func TestAnotherServerGetsNoToken(t *testing.T) {
 	u := loggedIn(t, one.URL, issuer, "ann")
 	require.Contains(t, u.fails(t, 5, "--url", other.URL, "whoami"), "this server asks for a login")
 	u.does(t, "whoami")
+
+	// A context that is told the same login is not logged in by that.
+	received := make(chan string, 10)
+	spy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { received <- r.Header.Get("Authorization") }))
+	t.Cleanup(spy.Close)
+	login := []string{"--issuer", issuer.URL, "--client-id", issuer.ClientID, "--scopes", "openid,email,groups,offline_access"}
+	for name, address := range map[string]string{"spy": spy.URL, "other": other.URL} {
+		u.does(t, append([]string{"context", "add", name, "--url", address}, login...)...)
+	}
+	u.env = u.env[:len(u.env)-1]
+	require.Contains(t, u.fails(t, 5, "--context", "spy", "whoami"), "you are not logged in to this server; log in with 'swell --context spy login'")
+	require.Empty(t, received)
+	require.Regexp(t, `spy\t.*\tlogged out`, u.does(t, "context", "list"))
+	require.Contains(t, u.does(t, "--context", "spy", "logout"), "no login to give up")
+
+	// Logging in there adds the server; both are shown the same tokens from then on.
+	page := u.start(t, "--context", "other", "login", "--no-browser")
+	issuer.LogIn(t, page.says(t, address), "ann")
+	require.Zero(t, page.wait().code)
+	u.does(t, "--context", "other", "runtimes")
+	u.does(t, "--url", one.URL, "runtimes")
+	require.Contains(t, u.does(t, "--context", "other", "logout"), "Logged out of "+other.URL)
+	require.Contains(t, u.fails(t, 5, "--url", one.URL, "runtimes"), "you are not logged in")
 }

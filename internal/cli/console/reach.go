@@ -75,7 +75,7 @@ func (c *Console) ProviderClient() *http.Client {
 // Session returns the source of the tokens of the context's login.
 func (c *Console) Session() *tokens.Session {
 	return &tokens.Session{
-		Login: *c.Context.Login, Folder: c.Home, Client: c.ProviderClient(), Clock: c.Clock, Again: c.Command("login"), Note: c.Notef,
+		Login: *c.Context.Login, Server: c.URL, Folder: c.Home, Client: c.ProviderClient(), Clock: c.Clock, Again: c.Command("login"), Note: c.Notef,
 	}
 }
 

@@ -150,7 +150,7 @@ type listed struct {
 	home.Context
 
 	Current bool `json:"current"`
-	// LoggedIn is true when tokens of its login are kept; whether they are still good shows when they are used.
+	// LoggedIn is true when tokens of its login are kept that the user logged in to this server with; whether they are still good shows when they are used.
 	LoggedIn bool `json:"loggedIn"`
 }
 
@@ -170,9 +170,11 @@ func listCommand(c *console.Console) *cobra.Command {
 			for i, one := range contexts.List {
 				rows[i] = listed{Context: one, Current: one.Name == contexts.Current}
 				if one.Login != nil {
-					if _, rows[i].LoggedIn, err = tokens.Load(c.Home, *one.Login); err != nil {
+					kept, ok, err := tokens.Load(c.Home, *one.Login)
+					if err != nil {
 						return err
 					}
+					rows[i].LoggedIn = ok && kept.For(one.URL)
 				}
 			}
 			if output == console.JSON {

@@ -139,6 +139,7 @@ func (o *options) ask(ctx context.Context, c *console.Console, login home.Login)
 func keep(ctx context.Context, c *console.Console, got tokens.Tokens) error {
 	// An interrupt between the two would leave tokens that nobody finds.
 	ctx = context.WithoutCancel(ctx)
+	got.Servers = []string{home.Server(c.URL)}
 	old, err := tokens.Replace(ctx, c.Home, got)
 	if err != nil {
 		return err

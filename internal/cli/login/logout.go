@@ -8,6 +8,7 @@ import (
 	"github.com/swell-fleet/swell/internal/cli/console"
 	"github.com/swell-fleet/swell/internal/cli/display"
 	"github.com/swell-fleet/swell/internal/cli/home"
+	"github.com/swell-fleet/swell/internal/cli/tokens"
 )
 
 // NewLogoutCommand returns "swell logout".
@@ -19,7 +20,7 @@ func NewLogoutCommand(c *console.Console) *cobra.Command {
 		Long: `Log out of a server: give the login up and forget its tokens.
 
 The provider is told that the login is over. The last token stays valid to its end, for an hour or so, but it is nowhere to be found any more.
-Contexts that share a login are logged out together.`,
+Servers that you logged in to with the same provider, client and scopes are logged out of together.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			contexts, err := c.Home.Contexts()
@@ -27,13 +28,29 @@ Contexts that share a login are logged out together.`,
 				return err
 			}
 			if !all {
-				contexts.List = []home.Context{c.Context}
+				contexts.List = nil
+				made, err := madeFor(c)
+				if err != nil {
+					return err
+				}
+				if made {
+					contexts.List = []home.Context{c.Context}
+				}
 			}
 			return logout(cmd.Context(), c, contexts.List)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "log out of the servers of all contexts")
 	return cmd
+}
+
+// madeFor reports whether there may be something to give up at the server of the context: not, when what there is was for others only.
+func madeFor(c *console.Console) (bool, error) {
+	if c.Context.Login == nil {
+		return false, nil
+	}
+	kept, ok, err := tokens.Load(c.Home, *c.Context.Login)
+	return !ok || kept.For(c.URL), err
 }
 
 func logout(ctx context.Context, c *console.Console, list []home.Context) error {

@@ -23,6 +23,8 @@ type Tokens struct {
 	Login home.Login `json:"login"`
 	// Subject is whose they are.
 	Subject string `json:"subject"`
+	// Servers are the addresses of the servers that the user logged in to with them, in the form of home.Server. Others are not shown them.
+	Servers []string `json:"servers"`
 	// IDToken is what the server is shown.
 	IDToken string `json:"idToken"`
 	// RefreshToken renews the login; empty when the provider gave none.
@@ -31,6 +33,9 @@ type Tokens struct {
 	IssuedAt time.Time `json:"issuedAt"`
 	Expiry   time.Time `json:"expiry"`
 }
+
+// For reports whether the user logged in to a server with these tokens.
+func (t *Tokens) For(server string) bool { return slices.Contains(t.Servers, home.Server(server)) }
 
 // file returns the name of the file that holds the tokens of a login. Scopes in another order are the same login.
 func file(login home.Login) string {
@@ -101,7 +106,8 @@ func all(folder home.Folder, login home.Login) ([]Tokens, error) {
 	return found, nil
 }
 
-// Replace keeps tokens and returns all those that the same login had before. It waits for a process that renews them.
+// Replace keeps tokens and returns all those that the same login had before. It waits for a process that renews them. Servers that the same user logged in to
+// before stay logged in to; those of somebody else do not.
 func Replace(ctx context.Context, folder home.Folder, t Tokens) (old []Tokens, err error) {
 	unlock, err := folder.Lock(ctx, file(t.Login))
 	if err != nil {
@@ -111,6 +117,14 @@ func Replace(ctx context.Context, folder home.Folder, t Tokens) (old []Tokens, e
 	if old, err = all(folder, t.Login); err != nil {
 		return nil, err
 	}
+	t.Servers = slices.Clone(t.Servers)
+	for _, before := range old {
+		if before.Subject == t.Subject {
+			t.Servers = append(t.Servers, before.Servers...)
+		}
+	}
+	slices.Sort(t.Servers)
+	t.Servers = slices.Compact(t.Servers)
 	return old, save(folder, t)
 }
 

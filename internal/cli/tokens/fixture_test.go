@@ -126,7 +126,7 @@ func (p *provider) login() home.Login {
 func (p *provider) kept(t *testing.T, folder home.Folder) string {
 	t.Helper()
 	first := tokens.Tokens{
-		Login: p.login(), Subject: "user-1", IDToken: p.Token(nil), RefreshToken: "refresh-0", IssuedAt: noon, Expiry: noon.Add(time.Hour),
+		Login: p.login(), Subject: "user-1", Servers: []string{place}, IDToken: p.Token(nil), RefreshToken: "refresh-0", IssuedAt: noon, Expiry: noon.Add(time.Hour),
 	}
 	replace(t, folder, first)
 	return first.IDToken
@@ -139,11 +139,14 @@ func replace(t *testing.T, folder home.Folder, with tokens.Tokens) {
 	require.NoError(t, err)
 }
 
+// place is the server that the tests log in to.
+const place = "https://swell.example"
+
 // session is one process that uses the login.
 func (p *provider) session(t *testing.T, folder home.Folder) *tokens.Session {
 	t.Helper()
 	return &tokens.Session{
-		Login: p.login(), Folder: folder, Client: issuer.Client(p.Issuer), Clock: p.clock.Now, Again: "swell login",
+		Login: p.login(), Server: place, Folder: folder, Client: issuer.Client(p.Issuer), Clock: p.clock.Now, Again: "swell login",
 		Note: func(format string, args ...any) { t.Errorf(format, args...) },
 	}
 }

@@ -51,7 +51,7 @@ func TestARenewalThatWasKilledIsNotLost(t *testing.T) {
 	folder := home.At(t.TempDir())
 	p.kept(t, folder)
 	renewed := tokens.Tokens{
-		Login: p.login(), Subject: "user-1", IDToken: p.Token(nil), RefreshToken: "refresh-1",
+		Login: p.login(), Subject: "user-1", Servers: []string{place}, IDToken: p.Token(nil), RefreshToken: "refresh-1",
 		IssuedAt: noon.Add(2 * time.Hour), Expiry: noon.Add(3 * time.Hour),
 	}
 	left(t, folder, ".new", text(t, renewed))

@@ -165,6 +165,7 @@ func (p *Provider) Renew(ctx context.Context, old Tokens) (Tokens, error) {
 		old.RefreshToken = answer.RefreshToken
 		return old, fmt.Errorf("renew the login: %w", err)
 	}
+	fresh.Servers = old.Servers
 	return fresh, nil
 }
 

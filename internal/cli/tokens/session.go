@@ -15,6 +15,8 @@ import (
 type Session struct {
 	// Login is whose tokens are brought.
 	Login home.Login
+	// Server is the address of the server that they are for. Tokens of a login that was not made for it are not brought.
+	Server string
 	// Folder holds the file.
 	Folder home.Folder
 	// Client reaches the provider; nil takes one of its own.
@@ -168,8 +170,11 @@ func (s *Session) load() (Tokens, error) {
 	if err != nil {
 		return Tokens{}, err
 	}
-	if !ok {
+	switch {
+	case !ok:
 		return Tokens{}, s.absent("you are not logged in")
+	case !t.For(s.Server):
+		return Tokens{}, s.absent("you are not logged in to this server")
 	}
 	return t, nil
 }

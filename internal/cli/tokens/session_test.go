@@ -228,7 +228,7 @@ func TestARefreshTokenDoesNotGetLost(t *testing.T) {
 func TestALoginWithoutRenewalEndsWhenTheServerSaysSo(t *testing.T) {
 	t.Parallel()
 	p, folder := newProvider(t), home.At(t.TempDir())
-	once := tokens.Tokens{Login: p.login(), Subject: "user-1", IDToken: "once", IssuedAt: noon, Expiry: noon.Add(time.Hour)}
+	once := tokens.Tokens{Login: p.login(), Subject: "user-1", Servers: []string{place}, IDToken: "once", IssuedAt: noon, Expiry: noon.Add(time.Hour)}
 	replace(t, folder, once)
 	p.clock.Set(2 * time.Hour)
 	session := p.session(t, folder)
