@@ -23,7 +23,7 @@ func (c *Config) check(skip func(key string) bool) []error {
 		if skip(key) {
 			return
 		}
-		problems = append(problems, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+		problems = append(problems, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, shownIn(args)...)))
 	}
 	oneOf := func(key, value string, allowed ...string) {
 		if !slices.Contains(allowed, value) {

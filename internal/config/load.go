@@ -55,11 +55,11 @@ func Load(src Sources) (Config, error) {
 		if err == nil {
 			err = set(v.FieldByIndex(key.index), text)
 			if err != nil {
-				shown := strconv.Quote(text)
+				value := strconv.Quote(shown(text))
 				if key.Secret {
-					shown = "(not shown)"
+					value = "(not shown)"
 				}
-				err = fmt.Errorf("%s: the value %s is not a valid %s", key.Name, shown, key.Type)
+				err = fmt.Errorf("%s: the value %s is not a valid %s", key.Name, value, key.Type)
 			}
 		}
 		if err != nil {
@@ -96,7 +96,7 @@ func loadFile(k *koanf.Koanf, path string) error {
 		return fmt.Errorf("read the configuration file: %w", err)
 	}
 	if err := k.Load(rawbytes.Provider(text), yaml.Parser()); err != nil {
-		return fmt.Errorf("read the configuration file %s: %w", path, err)
+		return fmt.Errorf("read the configuration file %s: %s", path, shown(err.Error()))
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func overlayEnv(k *koanf.Koanf, keys []Key, environ []string) []error {
 		}
 		key, ok := byEnv[name]
 		if !ok {
-			problems = append(problems, fmt.Errorf("%s: no setting has this environment variable", name))
+			problems = append(problems, fmt.Errorf("%s: no setting has this environment variable", shown(name)))
 			continue
 		}
 		values[key.Name] = value
@@ -133,7 +133,7 @@ func overlayFlags(k *koanf.Koanf, keys []Key, flags map[string]string) []error {
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		key, ok := byFlag[name]
 		if !ok {
-			problems = append(problems, fmt.Errorf("--%s: no setting has this flag", name))
+			problems = append(problems, fmt.Errorf("--%s: no setting has this flag", shown(name)))
 			continue
 		}
 		values[key.Name] = flags[name]
@@ -148,14 +148,15 @@ func merge(k *koanf.Koanf, values map[string]any) []error {
 	return nil
 }
 
+// unknownKeys tells names that no setting has. A group in place of a value is told with the setting itself: its names are part of the value.
 func unknownKeys(k *koanf.Koanf, keys []Key) []error {
 	var problems []error
 	for _, name := range k.Keys() {
 		known := slices.ContainsFunc(keys, func(key Key) bool {
-			return key.Name == name || strings.HasPrefix(key.Name, name+".") && k.Get(name) == nil
+			return key.Name == name || strings.HasPrefix(name, key.Name+".") || strings.HasPrefix(key.Name, name+".") && k.Get(name) == nil
 		})
 		if !known {
-			problems = append(problems, fmt.Errorf("%s: no setting has this name", name))
+			problems = append(problems, fmt.Errorf("%s: no setting has this name", shown(name)))
 		}
 	}
 	return problems
