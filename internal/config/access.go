@@ -60,6 +60,13 @@ func (a API) Proxies() ([]netip.Prefix, error) {
 			}
 			prefix = netip.PrefixFrom(addr.WithZone(""), addr.BitLen())
 		}
+		if prefix.Addr().Is4In6() {
+			// Addresses of callers are compared in the form of IPv4.
+			if prefix.Bits() < 96 {
+				return nil, fmt.Errorf("%q is an address of IPv4 written as one of IPv6, and a network of others too", text)
+			}
+			prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
+		}
 		list = append(list, prefix)
 	}
 	return list, nil

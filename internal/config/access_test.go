@@ -117,9 +117,12 @@ func TestPeopleLogInAsTheFirstAudienceUnlessTheSettingsSay(t *testing.T) {
 
 func TestTrustedProxiesAreAddressesOrNetworks(t *testing.T) {
 	t.Parallel()
-	c, err := config.Load(config.Sources{Flags: with(map[string]string{"api-trusted-proxies": "10.0.0.0/8, 192.0.2.7,2001:db8::1"})})
+	c, err := config.Load(config.Sources{Flags: with(map[string]string{"api-trusted-proxies": "10.0.0.0/8, 192.0.2.7,2001:db8::1,::ffff:127.0.0.1,::ffff:10.1.0.0/112"})})
 	require.NoError(t, err)
 	got, err := c.API.Proxies()
 	require.NoError(t, err)
-	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::1/128")}, got)
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::1/128"),
+		netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.1.0.0/16")}, got)
+	_, err = config.Load(config.Sources{Flags: with(map[string]string{"api-trusted-proxies": "::ffff:10.0.0.0/64"})})
+	require.ErrorContains(t, err, "api.trusted-proxies: ")
 }
