@@ -94,8 +94,15 @@ func TestWebPagesCannotReachAServerWithoutALogin(t *testing.T) {
 	for _, headers := range [][]string{
 		{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
 		{"Origin", "https://evil.example", "Content-Type", "text/plain"},
+		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"},
 	} {
 		problem(t, f.post("/upgrade/cluster", body, headers...), http.StatusForbidden, "")
+		for _, path := range []string{"/orchestrations", "/healthz", "/metrics", "/nothing"} {
+			problem(t, f.get(path, headers...), http.StatusForbidden, "")
+		}
+	}
+	for _, headers := range [][]string{{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"}, {"Sec-Fetch-Site", "same-origin"}, {"Origin", "http://127.0.0.1:8080"}, nil} {
+		require.Equal(t, http.StatusOK, f.get("/orchestrations", headers...).status, headers)
 	}
 	require.Zero(t, f.orchestrations())
 	require.Equal(t, http.StatusAccepted, f.post("/upgrade/cluster", body, "Sec-Fetch-Site", "same-origin", "Origin", "http://127.0.0.1:8080").status)
@@ -116,6 +123,9 @@ func TestAServerWithLoginsIsReachedUnderAnyName(t *testing.T) {
 	require.Equal(t, http.StatusOK, f.send(r).status)
 	write := request(http.MethodPost, "/upgrade/cluster", strings.NewReader(`{}`), "Origin", "https://evil.example")
 	problem(t, f.send(write), http.StatusForbidden, "")
+	problem(t, f.get("/openapi.json", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"), http.StatusForbidden, "")
+	problem(t, f.get("/openapi.json", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"), http.StatusForbidden, "")
+	require.Equal(t, http.StatusOK, f.get("/openapi.json", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document").status, "a link leads here")
 }
 
 func TestErrorsBecomeProblemsInOnePlace(t *testing.T) {
