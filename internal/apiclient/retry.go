@@ -18,7 +18,15 @@ import (
 // transportError means that no answer, or only a part of it, arrived.
 type transportError struct{ err error }
 
-func (e *transportError) Error() string { return e.err.Error() }
+// Error returns the text of what happened, on one line: it may quote the other side, as an error about a certificate does with its names. Why a token cannot be
+// had is told by the caller's own HTTP client, in its own words.
+func (e *transportError) Error() string {
+	if _, own := errors.AsType[*TokenError](e.err); own {
+		return e.err.Error()
+	}
+	return clean(e.err.Error())
+}
+
 func (e *transportError) Unwrap() error { return e.err }
 
 // statusError is an answer with an unexpected status on its way to the caller, who gets err only.

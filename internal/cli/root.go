@@ -121,6 +121,15 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 		return code
 	}
 	c.Complain(err)
+	// A command that works without a server meant none.
+	if c.URL != "" {
+		advise(c, err, code)
+	}
+	return code
+}
+
+// advise says what a user can do about an error of a request to the server.
+func advise(c *console.Console, err error, code int) {
 	if _, elsewhere := errors.AsType[*tokens.ProviderError](err); code == console.ExitUnavailable && !elsewhere && trust(err) == "" {
 		c.Notef("the server is expected at %s; --url or SWELL_URL names another one, 'swell serve' starts one", console.Clean(c.URL))
 	}
@@ -135,7 +144,6 @@ func Run(ctx context.Context, c *console.Console, args []string) int {
 			c.Notef("the answer came from %s; if the server is where that points, give that address with --url", console.Clean(c.URL))
 		}
 	}
-	return code
 }
 
 // trust says what to do when one of the two sides does not trust the certificate of the other.

@@ -135,3 +135,13 @@ func TestALongCallIsTold(t *testing.T) {
 		require.Equal(t, "no answer from http://swell\uFFFD yet, still trying ...\n", errs.String())
 	})
 }
+
+func TestAForeignErrorIsOneCleanLine(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, console.Foreign(nil))
+	cause := &console.ExitError{Code: console.ExitRefused, Err: errors.New("valid for evil\nswell: all is well\x1b[2J")}
+	err := console.Foreign(cause)
+	require.EqualError(t, err, "valid for evil swell: all is well\uFFFD[2J")
+	require.ErrorIs(t, err, cause)
+	require.Equal(t, console.ExitRefused, console.ExitCode(err))
+}

@@ -78,7 +78,7 @@ func (f *fleet) read(ctx context.Context, c *console.Console) ([]policy.Runtime,
 	}
 	targets, err := resolver.Resolve(orchestration.TargetSpec{Include: []orchestration.RuntimeTarget{{Target: orchestration.TargetAll}}})
 	if err != nil {
-		return nil, fmt.Errorf("resolve targets: %w", err)
+		return nil, fmt.Errorf("resolve targets: %w", console.Foreign(err))
 	}
 	byInstance := make(map[string]*runtime.RuntimeDTO, len(page.Data))
 	for i := range page.Data {

@@ -85,7 +85,7 @@ func (o *options) run(ctx context.Context, c *console.Console) error {
 	}
 	runtimes, err := console.Call(c, func() ([]orchestration.Runtime, error) { return resolver.Resolve(targets) })
 	if err != nil {
-		return fmt.Errorf("resolve targets: %w", err)
+		return fmt.Errorf("resolve targets: %w", console.Foreign(err))
 	}
 	if o.dryRun {
 		return o.list(c, runtimes)
