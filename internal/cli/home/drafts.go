@@ -35,8 +35,8 @@ func drafts(path string) ([]string, error) {
 	return found, nil
 }
 
-// clear removes them.
-func clear(path string) error {
+// tidy removes them.
+func tidy(path string) error {
 	left, err := drafts(path)
 	if err != nil {
 		return err

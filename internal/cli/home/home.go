@@ -112,7 +112,7 @@ func (f Folder) Write(name string, data []byte) (err error) {
 	}
 	// A file that stands for one elsewhere goes on doing so.
 	path = f.target(name)
-	if err := clear(path); err != nil {
+	if err := tidy(path); err != nil {
 		return err
 	}
 	temporary, err := os.OpenFile(draft(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
@@ -143,7 +143,7 @@ func (f Folder) Remove(name string) (bool, error) {
 		return false, nil
 	}
 	path := f.Path(name)
-	if err := clear(f.target(name)); err != nil {
+	if err := tidy(f.target(name)); err != nil {
 		return false, err
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {

@@ -44,7 +44,7 @@ func Discover(ctx context.Context, client *http.Client, issuer string, clock fun
 	if err := auth.CheckIssuer(issuer); err != nil {
 		return nil, err
 	}
-	p := &Provider{issuer: issuer, client: auth.ProviderClient(client), clock: clock}
+	p := &Provider{issuer: issuer, client: followingReads(auth.ProviderClient(client)), clock: clock}
 	provider, err := oidc.NewProvider(p.ctx(ctx), issuer)
 	if err != nil {
 		// Whatever it says, it is no answer of a provider that works, unless it is another one.
@@ -61,6 +61,18 @@ func Discover(ctx context.Context, client *http.Client, issuer string, clock fun
 		}
 	}
 	return p, nil
+}
+
+// followingReads makes a client follow redirects of reads only: a refresh token or a code that is sent must not be sent again to where an answer points.
+func followingReads(client *http.Client) *http.Client {
+	follow := client.CheckRedirect
+	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		if via[0].Method != http.MethodGet {
+			return http.ErrUseLastResponse
+		}
+		return follow(next, via)
+	}
+	return client
 }
 
 // Page reports whether an address may be shown in a browser: it is that of a page, and nobody on the way can answer instead.
