@@ -255,10 +255,10 @@ func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store,
 	if err != nil {
 		return fmt.Errorf("api.trusted-proxies: %w", err)
 	}
-	limit := a.config.API.RateLimit
+	limit, connections := a.config.API.RateLimit, a.config.API.MaxConnectionsOfOne
 	if access.loopback {
 		// There is one client, and it may do everything anyway.
-		limit = 0
+		limit, connections = 0, 0
 	}
 	var shoots fleet.Shoots
 	if garden.shoots != nil {
@@ -282,6 +282,9 @@ func (a *App) serve(ctx context.Context, listener net.Listener, st *store.Store,
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}
+	listener = httpapi.LimitConnections(listener, httpapi.ConnectionLimits{
+		All: a.config.API.MaxConnections, Each: connections, Trusted: proxies, Logger: a.logger,
+	})
 	server := httpapi.NewServer(handler, a.logger, a.config.API.RequestTimeout)
 	serve := server.Serve
 	if certificates != nil {

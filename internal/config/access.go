@@ -112,6 +112,12 @@ func (c *Config) checkAccess(bad func(key, format string, args ...any)) {
 	if c.API.RateLimit > 0 && c.API.RateBurst < 1 {
 		bad("api.rate-burst", "%d is below 1", c.API.RateBurst)
 	}
+	if c.API.MaxConnections < 0 {
+		bad("api.max-connections", "%d is below 0", c.API.MaxConnections)
+	}
+	if c.API.MaxConnectionsOfOne < 0 {
+		bad("api.max-connections-of-one", "%d is below 0", c.API.MaxConnectionsOfOne)
+	}
 	c.checkListen(bad)
 }
 

@@ -87,6 +87,9 @@ func TestWhoMayReachTheServer(t *testing.T) {
 		{local, map[string]string{"api-rate-limit": "-1"}, "api.rate-limit"},
 		{local, map[string]string{"api-rate-limit": "NaN"}, "api.rate-limit"},
 		{local, map[string]string{"api-rate-burst": "0"}, "api.rate-burst"},
+		{local, map[string]string{"api-max-connections": "-1"}, "api.max-connections"},
+		{local, map[string]string{"api-max-connections-of-one": "-1"}, "api.max-connections-of-one"},
+		{local, map[string]string{"api-max-connections": "0", "api-max-connections-of-one": "0"}, ""},
 	} {
 		flags := map[string]string{"listen": test.listen}
 		for _, m := range []map[string]string{logins, test.more} {

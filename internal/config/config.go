@@ -41,13 +41,15 @@ type Log struct {
 
 // API limits requests.
 type API struct {
-	PageSize       int           `key:"page-size" default:"100" usage:"rows of a page when a request names no page size"`
-	MaxPageSize    int           `key:"max-page-size" default:"1000" usage:"most rows that a request may ask for in one page"`
-	RequestTimeout time.Duration `key:"request-timeout" default:"30s" usage:"how long a request may take"`
-	MaxInFlight    int           `key:"max-in-flight" default:"500" usage:"most requests that are served at the same time; more are answered 429"`
-	RateLimit      float64       `key:"rate-limit" default:"100" usage:"requests per second that each user, and each address that names no user, may make on average; 0 means no limit; not used without auth.issuers"`
-	RateBurst      int           `key:"rate-burst" default:"500" usage:"requests that each of them may make at once above the average"`
-	TrustedProxies []string      `key:"trusted-proxies" usage:"addresses or networks of proxies whose header X-Forwarded-For is believed about where a request comes from"`
+	PageSize            int           `key:"page-size" default:"100" usage:"rows of a page when a request names no page size"`
+	MaxPageSize         int           `key:"max-page-size" default:"1000" usage:"most rows that a request may ask for in one page"`
+	RequestTimeout      time.Duration `key:"request-timeout" default:"30s" usage:"how long a request may take"`
+	MaxInFlight         int           `key:"max-in-flight" default:"500" usage:"most requests that are served at the same time; more are answered 429"`
+	RateLimit           float64       `key:"rate-limit" default:"100" usage:"requests per second that each user, and each address that names no user, may make on average; 0 means no limit; not used without auth.issuers"`
+	RateBurst           int           `key:"rate-burst" default:"500" usage:"requests that each of them may make at once above the average"`
+	MaxConnections      int           `key:"max-connections" default:"10000" usage:"most connections that are open at the same time; more are closed at once; 0 means no limit"`
+	MaxConnectionsOfOne int           `key:"max-connections-of-one" default:"1000" usage:"most connections of one address, besides those of api.trusted-proxies; more are closed at once; 0 means no limit"`
+	TrustedProxies      []string      `key:"trusted-proxies" usage:"addresses or networks of proxies whose header X-Forwarded-For is believed about where a request comes from"`
 }
 
 // Engine tunes how upgrades are carried out.

@@ -75,13 +75,15 @@ func (c *clients) limiterOf(name string) *rate.Limiter {
 // byUser names clients that are known.
 func byUser(user string) string { return "user " + user }
 
-// byAddress names clients that are not, and what they come for, which has a budget of its own. A network of IPv6 is one client: its owner has more
-// addresses than can be counted.
-func byAddress(purpose, address string) string {
+// byAddress names clients that are not, and what they come for, which has a budget of its own.
+func byAddress(purpose, address string) string { return purpose + " address " + network(address) }
+
+// network is the client that an address belongs to. A network of IPv6 is one client: its owner has more addresses than can be counted.
+func network(address string) string {
 	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() && !addr.Is4In6() {
 		if network, err := addr.WithZone("").Prefix(64); err == nil {
-			address = network.String()
+			return network.String()
 		}
 	}
-	return purpose + " address " + address
+	return address
 }

@@ -9,10 +9,13 @@ import (
 )
 
 // remoteHost is the address at the other end of the connection, without the port.
-func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+func remoteHost(r *http.Request) string { return hostOf(r.RemoteAddr) }
+
+// hostOf is an address without its port.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return r.RemoteAddr
+		return address
 	}
 	return host
 }
@@ -51,6 +54,8 @@ func parseHop(text string) (netip.Addr, error) {
 	return netip.ParseAddr(text)
 }
 
-func (a *api) trusts(addr netip.Addr) bool {
-	return slices.ContainsFunc(a.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+func (a *api) trusts(addr netip.Addr) bool { return contains(a.TrustedProxies, addr) }
+
+func contains(networks []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
