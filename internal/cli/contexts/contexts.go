@@ -2,7 +2,9 @@
 package contexts
 
 import (
+	"context"
 	"path/filepath"
+	"reflect"
 
 	"github.com/spf13/cobra"
 
@@ -219,32 +221,53 @@ func removeCommand(c *console.Console) *cobra.Command {
 		ValidArgsFunction: complete(c),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var gone home.Context
-			shared, current, left := false, false, 0
+			var rest []home.Context
+			current := false
 			err := c.Home.ChangeContexts(cmd.Context(), func(contexts *home.Contexts) (err error) {
 				if gone, err = contexts.Get(args[0]); err != nil {
 					return console.Usagef("%w", err)
 				}
 				current = contexts.Current == gone.Name
 				contexts.Remove(gone.Name)
-				left = len(contexts.List)
-				shared = gone.Login != nil && contexts.Uses(*gone.Login)
+				rest = contexts.List
 				return nil
 			})
 			if err != nil {
 				return err
 			}
 			c.Printf("Context %s was removed.\n", gone.Name)
-			if current && left > 0 {
+			if current && len(rest) > 0 {
 				c.Notef("It was the current one; 'swell context use' makes another one current, and until then commands ask for --context or --url.")
 			}
-			if gone.Login == nil || shared {
-				return nil
-			}
-			c.Context = gone
-			_, err = c.GiveUp(cmd.Context())
-			return err
+			return leave(cmd.Context(), c, gone, rest)
 		},
 	}
+}
+
+// leave logs out of the server of a context that is gone. A login that is used for the server of another one, too, goes on there.
+func leave(ctx context.Context, c *console.Console, gone home.Context, rest []home.Context) error {
+	if gone.Login == nil {
+		return nil
+	}
+	kept, had, err := tokens.Load(c.Home, *gone.Login)
+	if err != nil {
+		return err
+	}
+	used, here := false, false
+	for _, one := range rest {
+		if had && one.Login != nil && reflect.DeepEqual(one.Login, gone.Login) && kept.For(one.URL) {
+			used, here = true, here || home.SameServer(one.URL, gone.URL)
+		}
+	}
+	switch {
+	case here:
+		return nil
+	case used:
+		return tokens.Leave(ctx, c.Home, *gone.Login, gone.URL)
+	}
+	c.Context = gone
+	_, err = c.GiveUp(ctx)
+	return err
 }
 
 // complete completes the name of a context.

@@ -148,6 +148,24 @@ func Take(ctx context.Context, folder home.Folder, login home.Login) (old []Toke
 	return old, nil
 }
 
+// Leave takes a server from those that the tokens of a login are for. It waits for a process that renews them.
+func Leave(ctx context.Context, folder home.Folder, login home.Login, server string) error {
+	unlock, err := folder.Lock(ctx, file(login))
+	if err != nil {
+		return fmt.Errorf("log out of the server: %w", err)
+	}
+	defer unlock()
+	if err := finish(folder, login); err != nil {
+		return err
+	}
+	kept, ok, err := Load(folder, login)
+	if err != nil || !ok || !kept.For(server) {
+		return err
+	}
+	kept.Servers = slices.DeleteFunc(kept.Servers, func(one string) bool { return one == home.Server(server) })
+	return save(folder, kept)
+}
+
 // save keeps tokens; the caller holds the lock.
 func save(folder home.Folder, t Tokens) error {
 	data, err := json.MarshalIndent(t, "", "  ")

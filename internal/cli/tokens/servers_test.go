@@ -78,3 +78,22 @@ func TestTokensWithoutServersAskForALogin(t *testing.T) {
 	_, err := p.session(t, folder).Token(t.Context())
 	require.ErrorContains(t, err, "you are not logged in to this server")
 }
+
+// A server that is left is not shown the tokens any more; the others are.
+func TestAServerThatIsLeft(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	folder := home.At(t.TempDir())
+	replace(t, folder, tokens.Tokens{
+		Login: p.login(), Subject: "user-1", Servers: []string{"https://other.example", place}, IDToken: p.Token(nil), RefreshToken: "refresh-0",
+		IssuedAt: noon, Expiry: noon.Add(time.Hour),
+	})
+	for range 2 {
+		require.NoError(t, tokens.Leave(t.Context(), folder, p.login(), "https://OTHER.example/"))
+		kept, ok, err := tokens.Load(folder, p.login())
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, []string{place}, kept.Servers)
+		require.Equal(t, "refresh-0", kept.RefreshToken)
+	}
+}
