@@ -111,7 +111,11 @@ func TestAKeyThatIsWithdrawnIsForgotten(t *testing.T) {
 		old := i.Token(nil)
 		valid(t, v, old)
 		i.Rotate()
-		time.Sleep(auth.DefaultRefresh + time.Second)
+		i.SetFault(issuer.Away)
+		time.Sleep(auth.DefaultRefresh + 10*time.Second)
+		valid(t, v, old)
+		i.SetFault(nil)
+		time.Sleep(15*time.Minute - (auth.DefaultRefresh + 10*time.Second))
 		invalid(t, v, old, "the key of the token is not known")
 	})
 }

@@ -25,8 +25,9 @@ const (
 	DefaultGroupsClaim = "groups"
 	// DefaultLeeway is how far clocks may be apart.
 	DefaultLeeway = 30 * time.Second
-	// DefaultRefresh is how often the keys of a provider are read again without any reason: a key that was withdrawn is not accepted for longer.
-	DefaultRefresh = 15 * time.Minute
+	// DefaultRefresh is how often the keys of a provider are read again without any reason. A key that was withdrawn is promised to be forgotten within 15 min,
+	// of which a provider gets one to answer.
+	DefaultRefresh = 14 * time.Minute
 )
 
 // DefaultAlgorithms returns the signature algorithms that are accepted when the Options do not say.
