@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -249,6 +250,42 @@ func TestTheServerServesTLS(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusBadRequest, response.StatusCode, "nothing is served in the clear")
+}
+
+// More connections than the settings permit are closed at once; one that ends makes room.
+func TestTheServerLimitsItsConnections(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]map[string]string{
+		"all": {"api-max-connections": "2"},
+		"one": {"api-max-connections-of-one": "2", "auth-issuers": "https://login.example", "auth-audiences": issuer.Audience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t, more, nil)
+			// A connection has been taken when it has been answered.
+			dial := func() (net.Conn, error) {
+				c, err := net.Dial("tcp", s.app.Addr().String())
+				require.NoError(t, err)
+				t.Cleanup(func() { _ = c.Close() })
+				_, err = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+				if err == nil {
+					_, err = c.Read(make([]byte, 1))
+				}
+				return c, err
+			}
+			first, err := dial()
+			require.NoError(t, err)
+			_, err = dial()
+			require.NoError(t, err)
+			_, err = dial()
+			require.Error(t, err)
+			require.NoError(t, first.Close())
+			require.Eventually(t, func() bool {
+				_, err := dial()
+				return err == nil
+			}, time.Minute, 10*time.Millisecond)
+		})
+	}
 }
 
 func TestAServerWithoutLoginsSaysSo(t *testing.T) {
