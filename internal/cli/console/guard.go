@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -39,7 +40,7 @@ func (g *guard) Write(text []byte) (int, error) {
 	defer g.mu.Unlock()
 	whole := text
 	if len(g.rest) > 0 {
-		whole = append(g.rest, text...)
+		whole = slices.Concat(g.rest, text)
 	}
 	end := len(whole) - begun(whole)
 	clean := whole[:end]

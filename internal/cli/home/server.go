@@ -20,7 +20,7 @@ func CheckURL(text string) error {
 	case u.RawQuery != "" || u.Fragment != "":
 		return fmt.Errorf("the address of the server, %q, must have neither query nor fragment", text)
 	case slices.ContainsFunc(segments(u), func(segment string) bool { return segment == "." || segment == ".." }):
-		return fmt.Errorf("the address of the server, %q, must not hold the steps . and ..", text)
+		return fmt.Errorf("the address of the server must not hold the steps . and .., as %q does", text)
 	}
 	return nil
 }
