@@ -86,6 +86,30 @@ func TestALoginThatIsNotGranted(t *testing.T) {
 	require.Contains(t, u.does(t, "whoami"), "ann@example.com", "the login before it stays")
 }
 
+// A login whose tokens cannot be kept leaves nothing that is good: the provider is told, and the context knows what to log out of.
+func TestALoginThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	issuer := landscape.NewIssuer(t, landscape.IssuerOptions{})
+	s := server.StartLocal(t, nil, settingsOf(t, issuer))
+	u := newUser(t, s.URL)
+	require.NoError(t, os.Mkdir(u.home, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(u.home, "tokens"), nil, 0o600))
+	failed := u.logIn(t, issuer, "ann")
+	require.Equal(t, 1, failed.code, failed.err)
+	require.Contains(t, failed.err, "keep the tokens of the login")
+	require.Equal(t, 1, issuer.Requests(t).Received["revoke"])
+	require.NoError(t, os.Remove(filepath.Join(u.home, "tokens")))
+	require.Contains(t, u.does(t, "context", "list"), "logged out")
+	require.Zero(t, u.logIn(t, issuer, "ann").code)
+	u.does(t, "runtimes")
+
+	// The same scopes in another order are the same login, whose tokens stay.
+	require.Zero(t, u.logIn(t, issuer, "ann", "--scopes", "offline_access,groups,email,openid").code)
+	u.does(t, "runtimes")
+	require.Zero(t, u.logIn(t, issuer, "ann", "--scopes", "openid,groups,email,offline_access").code)
+	u.does(t, "runtimes")
+}
+
 // returnTo is where a provider sends the browser back to.
 func returnTo(begun *url.URL) string { return begun.Query().Get("redirect_uri") }
 

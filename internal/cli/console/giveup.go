@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/swell-fleet/swell/internal/cli/home"
 	"github.com/swell-fleet/swell/internal/cli/tokens"
 )
 
@@ -20,6 +21,33 @@ func (c *Console) GiveUp(ctx context.Context) (bool, error) {
 	}
 	c.Revoke(ctx, old...)
 	return true, nil
+}
+
+// Leave logs out of the server of a context that is gone, or has another login now. A login that was made for the server of one of the rest, too, goes on
+// there.
+func (c *Console) Leave(ctx context.Context, gone home.Context, rest []home.Context) error {
+	if gone.Login == nil {
+		return nil
+	}
+	kept, had, err := tokens.Load(c.Home, *gone.Login)
+	if err != nil {
+		return err
+	}
+	used, here := false, false
+	for _, one := range rest {
+		if had && one.Login != nil && tokens.Same(*one.Login, *gone.Login) && kept.For(one.URL) {
+			used, here = true, here || home.SameServer(one.URL, gone.URL)
+		}
+	}
+	switch {
+	case here:
+		return nil
+	case used:
+		return tokens.Leave(ctx, c.Home, *gone.Login, gone.URL)
+	}
+	c.Context = gone
+	_, err = c.GiveUp(ctx)
+	return err
 }
 
 // Revoke tells the provider that tokens of a login are not needed any more, as far as it can be told.

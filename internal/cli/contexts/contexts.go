@@ -2,9 +2,7 @@
 package contexts
 
 import (
-	"context"
 	"path/filepath"
-	"reflect"
 
 	"github.com/spf13/cobra"
 
@@ -239,35 +237,9 @@ func removeCommand(c *console.Console) *cobra.Command {
 			if current && len(rest) > 0 {
 				c.Notef("It was the current one; 'swell context use' makes another one current, and until then commands ask for --context or --url.")
 			}
-			return leave(cmd.Context(), c, gone, rest)
+			return c.Leave(cmd.Context(), gone, rest)
 		},
 	}
-}
-
-// leave logs out of the server of a context that is gone. A login that is used for the server of another one, too, goes on there.
-func leave(ctx context.Context, c *console.Console, gone home.Context, rest []home.Context) error {
-	if gone.Login == nil {
-		return nil
-	}
-	kept, had, err := tokens.Load(c.Home, *gone.Login)
-	if err != nil {
-		return err
-	}
-	used, here := false, false
-	for _, one := range rest {
-		if had && one.Login != nil && reflect.DeepEqual(one.Login, gone.Login) && kept.For(one.URL) {
-			used, here = true, here || home.SameServer(one.URL, gone.URL)
-		}
-	}
-	switch {
-	case here:
-		return nil
-	case used:
-		return tokens.Leave(ctx, c.Home, *gone.Login, gone.URL)
-	}
-	c.Context = gone
-	_, err = c.GiveUp(ctx)
-	return err
 }
 
 // complete completes the name of a context.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -116,11 +115,6 @@ func (c *Contexts) Get(name string) (Context, error) {
 		return Context{}, fmt.Errorf("there is no context %q, nor any other; 'swell context add' adds one", name)
 	}
 	return Context{}, fmt.Errorf("there is no context %q; there are %s", name, strings.Join(c.Names(), ", "))
-}
-
-// Uses reports whether a context has a login.
-func (c *Contexts) Uses(login Login) bool {
-	return slices.ContainsFunc(c.List, func(one Context) bool { return one.Login != nil && reflect.DeepEqual(*one.Login, login) })
 }
 
 // Of returns the contexts of a server, the current one first.

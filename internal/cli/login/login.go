@@ -135,24 +135,41 @@ func (o *options) ask(ctx context.Context, c *console.Console, login home.Login)
 	}
 }
 
-// keep keeps the tokens, and the login in the context of the server. The login that the context had before is given up.
+// keep keeps the login in the context of the server, and then its tokens: whoever is killed in between leaves none that nobody finds. The login that the
+// context had before is given up.
 func keep(ctx context.Context, c *console.Console, got tokens.Tokens) error {
-	// An interrupt between the two would leave tokens that nobody finds.
+	// An interrupt must not end it half-way.
 	ctx = context.WithoutCancel(ctx)
+	before := c.Context
+	rest, err := remember(ctx, c, got.Login)
+	if err != nil {
+		c.Revoke(ctx, got)
+		return err
+	}
 	got.Servers = []string{home.Server(c.URL)}
 	old, err := tokens.Replace(ctx, c.Home, got)
 	if err != nil {
+		c.Revoke(ctx, got)
 		return err
 	}
-	other := false
-	err = c.Home.ChangeContexts(ctx, func(contexts *home.Contexts) error {
+	c.Revoke(ctx, old...)
+	if before.Login == nil || tokens.Same(*before.Login, got.Login) {
+		return nil
+	}
+	return c.Leave(ctx, before, rest)
+}
+
+// remember keeps a login in the context of the server, and returns all contexts.
+func remember(ctx context.Context, c *console.Console, login home.Login) ([]home.Context, error) {
+	var all []home.Context
+	err := c.Home.ChangeContexts(ctx, func(contexts *home.Contexts) error {
 		one, known := contexts.Find(c.Context.Name)
 		if !known {
 			one = home.Context{Name: free(c.URL, contexts), URL: c.URL}
 		}
-		one.Login = &got.Login
+		one.Login = &login
 		contexts.Put(one)
-		other = c.Context.Login != nil && !contexts.Uses(*c.Context.Login)
+		all = contexts.List
 		if !known {
 			c.Notef("Context %s was added for this server.", one.Name)
 		}
@@ -161,14 +178,7 @@ func keep(ctx context.Context, c *console.Console, got tokens.Tokens) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	c.Revoke(ctx, old...)
-	if other {
-		_, err = c.GiveUp(ctx)
-	}
-	return err
+	return all, err
 }
 
 // free returns a name for the context of a server that no other context has.

@@ -37,6 +37,9 @@ type Tokens struct {
 // For reports whether the user logged in to a server with these tokens.
 func (t *Tokens) For(server string) bool { return slices.Contains(t.Servers, home.Server(server)) }
 
+// Same reports whether two logins have the same tokens.
+func Same(a, b home.Login) bool { return file(a) == file(b) }
+
 // file returns the name of the file that holds the tokens of a login. Scopes in another order are the same login.
 func file(login home.Login) string {
 	scopes := slices.Clone(login.Scopes)
