@@ -23,8 +23,8 @@ const (
 	searched = 1000
 	// searchedOperations is how many of the newest operations of an orchestration are.
 	searchedOperations = 10000
-	// searchPage is how many of them are asked for at once.
-	searchPage = 1000
+	// searchPage is how many of the former are asked for at once, each with all its targets; searchPageOperations is how many of the latter.
+	searchPage, searchPageOperations = 100, 1000
 	// maxCandidates is how many are named of those that an ID can mean.
 	maxCandidates = 10
 )
@@ -36,8 +36,8 @@ type candidate struct{ id, about string }
 type finder struct {
 	// noun names a row.
 	noun string
-	// limit is how many rows are looked through.
-	limit int
+	// limit is how many rows are looked through, size how many are asked for at once.
+	limit, size int
 	// exists asks for the one row with exactly this ID.
 	exists func(id string) error
 	// page reads some rows, and tells how many there are.
@@ -134,8 +134,8 @@ func (f *finder) complete(ids []string) ([]string, error) {
 // search adds to each shortened ID the rows that it can mean, and reports whether the whole list was looked through.
 func (f *finder) search(meant map[string][]candidate) (whole bool, err error) {
 	met := map[string]bool{}
-	for number := 1; (number-1)*searchPage < f.limit; number++ {
-		rows, total, err := f.page(number, searchPage)
+	for number := 1; (number-1)*f.size < f.limit; number++ {
+		rows, total, err := f.page(number, f.size)
 		if err != nil {
 			return false, err
 		}
@@ -151,7 +151,7 @@ func (f *finder) search(meant map[string][]candidate) (whole bool, err error) {
 				}
 			}
 		}
-		if len(rows) == 0 || number*searchPage >= total {
+		if len(rows) == 0 || number*f.size >= total {
 			return true, nil
 		}
 	}
@@ -182,6 +182,7 @@ func (c *call) orchestrationFinder() *finder {
 	return &finder{
 		noun:  "orchestration",
 		limit: searched,
+		size:  searchPage,
 		exists: func(id string) error {
 			_, err := api.GetOrchestration(id)
 			return err
@@ -202,6 +203,7 @@ func (c *call) operationFinder() *finder {
 	return &finder{
 		noun:  "operation",
 		limit: searchedOperations,
+		size:  searchPageOperations,
 		exists: func(id string) error {
 			_, err := api.GetOperation(c.id, id)
 			return err

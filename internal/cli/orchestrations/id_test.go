@@ -14,7 +14,7 @@ import (
 // listed is a finder over a list of rows that grow by some before each page is read. It counts the pages.
 func listed(rows []string, limit, grow int, pages *int) *finder {
 	return &finder{
-		noun: "operation", limit: limit,
+		noun: "operation", limit: limit, size: 1000,
 		exists: func(string) error { return &orchestration.Error{Status: http.StatusNotFound} },
 		page: func(number, size int) ([]candidate, int, error) {
 			*pages++
